@@ -210,9 +210,11 @@ class ReplicaTrace(core.Trace):
 
     def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
         if _names_replicas(params):
-            if primitive.name == "axis_index":
-                return jnp.int32(self._turns.coordinates(self._index)[params["axis_name"]])
-            return self._turns.exchange(self._index, primitive, args, params)
+            # While JAX binds a primitive no trace is current, from 0.11 on.
+            with set_current_trace(self.parent):
+                if primitive.name == "axis_index":
+                    return jnp.int32(self._turns.coordinates(self._index)[params["axis_name"]])
+                return self._turns.exchange(self._index, primitive, args, params)
         inner = _exchanging_part(primitive, args, params)
         if inner is not None:
             closed, operands = inner

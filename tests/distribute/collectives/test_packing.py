@@ -56,7 +56,8 @@ def test_packing_decides_how_many_collectives_there_are(ops, expected):
 def lowered_for(platform, ops, heard=False):
     """Count the all-reduces and the buffers that are laid end to end in a program for devices that aren't there."""
     device = jax.sharding.AbstractDevice(device_kind=platform, num_cores=1, platform=platform)
-    mesh = jax.sharding.AbstractMesh((2, 1), REPLICA_AXES, abstract_device=device)
+    axis_types = (jax.sharding.AxisType.Auto,) * 2
+    mesh = jax.sharding.AbstractMesh((2, 1), REPLICA_AXES, axis_types=axis_types, abstract_device=device)
 
     def reduce_all(arrays):
         return ops.reduce_in_replica(ReduceOp.SUM, arrays, REPLICA_AXES, 2)

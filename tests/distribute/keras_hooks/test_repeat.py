@@ -155,7 +155,7 @@ def test_the_program_does_not_grow_with_the_number_of_layers():
 
 def test_called_eagerly_it_calls_one_after_the_other():
     layers = dense_layers(3)
-    np.testing.assert_allclose(sx.repeat(layers)(X), compute(layers), rtol=1e-6)
+    np.testing.assert_allclose(sx.repeat(layers)(X), compute(layers), rtol=1e-6, atol=1e-6)
 
 
 def test_a_tape_gives_the_gradients_of_every_layer():
