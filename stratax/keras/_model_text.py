@@ -7,7 +7,7 @@ that find them.
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import keras
@@ -137,7 +137,8 @@ class ModelText:
 
     def __init__(self, model: keras.Model, x: PyTree, number: int) -> None:
         self.number = number
-        self.leaves, self.treedef = jax.tree.flatten(x)
+        leaves, treedef = jax.tree.flatten(x)
+        self.leaves, self.treedef = leaves, cast(Any, treedef)
         layers = text_in_models()
         self.changes = layers.changes()
         self.plan = layers.plan_of(model, self.leaves, self.treedef.unflatten)
@@ -146,7 +147,7 @@ class ModelText:
         """Return whether it is the text of a structure of symbolic tensors, as layers are now."""
         leaves, treedef = jax.tree.flatten(x)
         return (
-            treedef == self.treedef
+            bool(self.treedef == treedef)
             and self.changes == text_in_models().changes()
             and all(
                 a.dtype == b.dtype and len(a.shape) == len(b.shape) and a.shape[1:] == b.shape[1:]
@@ -295,7 +296,8 @@ class Preparation:
         return jax.tree.unflatten(own, [leaf[0] for leaf in made])
 
     def _columns(self, x: PyTree) -> list[np.ndarray]:
-        if jax.tree.structure(x) != jax.tree.structure(self._names):
+        names: Any = jax.tree.structure(self._names)
+        if names != jax.tree.structure(x):
             raise errors.DataError(
                 "A batch has other features than those that the model was looked at with. Expected: features like "
                 f"{shown(self._names)}. Received: {shown(x)}."
@@ -388,7 +390,7 @@ def with_rows(x: PyTree) -> tuple[PyTree, dict[int, np.ndarray]]:
     texts = {place: np.asarray(each, object) for place, each in enumerate(leaves) if is_text(each)}
     for place, text in texts.items():
         leaves[place] = np.arange(len(text), dtype=np.int32)
-    return treedef.unflatten(leaves), texts
+    return jax.tree.unflatten(treedef, leaves), texts
 
 
 def split(arrays: PyTree, validation_split: float) -> tuple[PyTree, PyTree]:
@@ -402,9 +404,10 @@ def split(arrays: PyTree, validation_split: float) -> tuple[PyTree, PyTree]:
 
     def restore(part: PyTree) -> PyTree:
         leaves, treedef = jax.tree.flatten(part)
-        return treedef.unflatten(
-            [texts[place][np.asarray(leaf)] if place in texts else leaf for place, leaf in enumerate(leaves)]
-        )
+        own = [
+            texts[place][np.asarray(leaf)] if place in texts else leaf for place, leaf in enumerate(leaves)
+        ]
+        return jax.tree.unflatten(treedef, own)
 
     first, second = seam.array_slicing.train_validation_split(rows, validation_split=validation_split)
     return restore(first), restore(second)

@@ -6,7 +6,6 @@ import jax
 import keras
 
 from stratax.base.typing import PyTree
-from stratax.seams import keras as seam
 from stratax.seams import keras_text
 
 TEXT = "string"
@@ -19,8 +18,6 @@ def takes_text(model: keras.Model, x: PyTree) -> bool:
     for layer in model._flatten_layers() if keras_text.in_place else ():
         if hasattr(layer, "in_model") or any(each.dtype == TEXT for each in vars(layer).get("_inputs") or ()):
             return True
-    if seam.functional_of(model) is not None:
-        return False
     spec = getattr(x, "element_spec", None)
     features = x if spec is None else features_of(spec)
     for each in (features,) if hasattr(features, "dtype") else jax.tree.leaves(features):

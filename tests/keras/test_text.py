@@ -181,6 +181,12 @@ def test_a_dataset_of_other_features_is_refused():
         model.fit({"text": TEXTS, "count": TEXTS}, Y, verbose=0)
     with pytest.raises(errors.BadTypeError, match="takes text"):
         model({"text": COUNTS, "count": COUNTS})
+    numeric = keras.Sequential([keras.Input((1,)), layers.Dense(1)])
+    numeric.compile("sgd", "mse")
+    with pytest.raises(errors.BadTypeError, match="takes numbers.*to_number"):
+        numeric.fit(TEXTS, Y, verbose=0)
+    with pytest.raises(errors.BadTypeError, match="takes numbers.*to_number"):
+        numeric.fit(Dataset.from_tensor_slices((TEXTS, Y)).batch(16), verbose=0)
 
 
 def test_a_layer_without_a_vocabulary_and_words_outside_of_one_are_refused():

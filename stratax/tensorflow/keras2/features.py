@@ -67,7 +67,7 @@ def call(space: Any, data: PyTree) -> Any:
     return keras.tree.map_structure(lambda each: each[0], made) if is_example else made
 
 
-def _as_column(values: Array) -> Any:
+def _as_column(values: Array | np.ndarray) -> Any:
     if not isinstance(values, np.ndarray):
         return values if len(values.shape) != 1 else expand_dims(values, -1)
     made = values.reshape(1, 1) if not values.ndim else values[:, None] if values.ndim == 1 else values

@@ -53,7 +53,7 @@ class HostLayer(keras.Layer):
         self.supports_jit = False
         self.built = True
 
-    def call(self, inputs: TensorLike) -> Any:
+    def call(self, inputs: PyTree) -> Any:
         """Return what the layer makes of values; of what a model is given while it is traced, or an export."""
         if has_symbols(inputs):
             return self.in_model(inputs)
@@ -203,12 +203,16 @@ class TermIds:
         flat = values.reshape(-1).tolist()
         if values.dtype.kind in "OSU":
             flat = [each if isinstance(each, bytes) else str(each).encode() for each in flat]
+        return self.of_terms(flat).reshape(values.shape)
+
+    def of_terms(self, terms: list[Any]) -> np.ndarray:
+        """Return the ids of a list of terms: `bytes`, or whole numbers."""
         find = self.places.get
-        ids = np.fromiter((find(each, _OTHER) for each in flat), np.int64, len(flat))
+        ids = np.array([find(each, _OTHER) for each in terms], np.int64)
         others = np.flatnonzero(ids == _OTHER)
         if len(others):
-            ids[others] = self._ids_of_others([flat[place] for place in others.tolist()])
-        return ids.reshape(values.shape)
+            ids[others] = self._ids_of_others([terms[place] for place in others.tolist()])
+        return ids
 
     def _ids_of_others(self, terms: list[Any]) -> Any:
         if not self.num_oov:
@@ -285,7 +289,7 @@ class _Lookup(HostLayer):
         vocabulary_dtype: object = None,
         trainable: bool = True,
         dtype: object = None,
-        **kwargs: object,
+        **kwargs: Any,
     ) -> None:
         # What Keras has in its configurations, and what follows from the rest here.
         del vocabulary_size, vocabulary_dtype, trainable, dtype
@@ -318,7 +322,7 @@ class _Lookup(HostLayer):
         masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
         return [*masks, *[self.oov_token] * self.num_oov_indices]
 
-    def _plain(self, value: TensorLike) -> Any:
+    def _plain(self, value: PyTree) -> Any:
         """Return a term as the vocabulary has it."""
         if self._is_text:
             return value.decode() if isinstance(value, bytes) else str(value)
@@ -480,7 +484,7 @@ class _Lookup(HostLayer):
             ids(self._check_kind(values)), self.output_mode, self._depth(), "int64", self._known.weights
         )
 
-    def _check_kind(self, values: Array) -> Any:
+    def _check_kind(self, values: PyTree) -> Any:
         """Return terms that are of the layer's kind.
 
         Raises:
@@ -511,7 +515,7 @@ class _Lookup(HostLayer):
             found, self.output_mode, self._depth(), keras.backend.floatx(), self._known.weights
         )
 
-    def compute_output_shape(self, input_shape: TensorLike) -> Any:
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Any:
         """Return the shape of what the layer makes of an input of a shape."""
         known = bool(self._known.terms) or bool(self.pad_to_max_tokens and self.max_tokens)
         return spec_of_encoded(tuple(input_shape), self.output_mode, self._depth() if known else None)
@@ -729,10 +733,10 @@ class Hashing(HostLayer, keras.layers.Hashing):
         self,
         num_bins: int,
         mask_value: object = None,
-        salt: object = None,
+        salt: int | Sequence[int] | None = None,
         output_mode: str = "int",
         sparse: bool = False,
-        **kwargs: object,
+        **kwargs: Any,
     ) -> None:
         _refuse_sparse(sparse)
         # As Keras: whole numbers unless they become ones and zeros.
@@ -758,7 +762,7 @@ class Hashing(HostLayer, keras.layers.Hashing):
             ids = on_host(self._hashes(), inputs, name=self.name, gives=np.int64)
         return encode_in_model(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def compute_output_shape(self, input_shape: TensorLike) -> Any:
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Any:
         """Return the shape of what the layer makes of an input of a shape."""
         return spec_of_encoded(tuple(input_shape), self.output_mode, self.num_bins)
 
@@ -842,7 +846,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
         super().__init__(name, dtype or ("int64" if output_mode == "int" else None), **kwargs)
         self.num_bins, self.output_mode, self.sparse = num_bins, output_mode, sparse
 
-    def call(self, inputs: TensorLike) -> Any:
+    def call(self, inputs: PyTree) -> Any:
         """Return the numbers of crosses: of each row, of one value of each input."""
         if not isinstance(inputs, list | tuple) or len(inputs) < 2:
             raise BadArgumentError(
@@ -870,7 +874,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
         ids = _Crosses(self.num_bins)(*values)
         return encode_ids(ids, self.output_mode, self.num_bins, keras.backend.floatx())
 
-    def in_model(self, inputs: Array) -> Any:
+    def in_model(self, inputs: PyTree) -> Any:
         """Return the numbers of crosses that have no value yet."""
         recorder = RECORDER.get()
         if recorder is None:

@@ -1,6 +1,6 @@
 """`tf.keras.layers.TextVectorization` without TensorFlow (keras2 layer)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -42,8 +42,8 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
     def __init__(
         self,
         max_tokens: int | None = None,
-        standardize: object = "lower_and_strip_punctuation",
-        split: object = "whitespace",
+        standardize: Callable[..., Any] | str | None = "lower_and_strip_punctuation",
+        split: Callable[..., Any] | str | None = "whitespace",
         ngrams: int | tuple[int, ...] | None = None,
         output_mode: str = "int",
         output_sequence_length: int | None = None,
@@ -58,7 +58,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         vocabulary_size: int | None = None,
         trainable: bool = True,
         dtype: object = None,
-        **kwargs: object,
+        **kwargs: Any,
     ) -> None:
         # What Keras has in its configurations, and what follows from the rest here.
         del vocabulary_size, trainable, dtype
@@ -211,15 +211,15 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         )
         return self._weigh(counts)
 
-    def _weigh(self, counts: Array) -> Any:
+    def _weigh(self, counts: Array | np.ndarray) -> Any:
         counts = ops.cast(counts, keras.backend.floatx())
         weights = self._lookup._known.weights
-        return counts * weights.astype(counts.dtype) if self._lookup.output_mode == "tf_idf" else counts
+        return counts if weights is None else counts * weights.astype(counts.dtype)
 
     def _record(self, inputs: Array) -> Any:
         """Return the numbers of texts by functions that an export can call."""
-        ids, mode = self._ids(pads=True), self._lookup.output_mode
-        if callable(self.split):
+        ids, mode, split = self._ids(pads=True), self._lookup.output_mode, self.split
+        if callable(split):
             raise BadTypeError(
                 f"A function that splits texts is no part of an export. Expected: split='whitespace' or 'character'. "
                 f"Received: split={shown(self.split)} of {self.name!r}."
@@ -235,14 +235,14 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
             inputs,
             ids.vocabulary.table(np.dtype(object)),
             standardize=None if callable(self.standardize) else self.standardize,
-            split=self.split,
+            split=split,
             ngrams=self._rows().widths,
             length=self.output_sequence_length if mode == "int" else self._lookup._depth(),
             counts=None if mode == "int" else mode,
         )
         return made if mode == "int" else self._weigh(made)
 
-    def compute_output_shape(self, input_shape: TensorLike) -> Any:
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Any:
         """Return the shape of what the layer makes of texts of a shape."""
         rows = input_shape[0] if len(input_shape) else 1
         if self._lookup.output_mode == "int":
@@ -314,7 +314,12 @@ class Rows:
         ngrams: How many neighbouring words make a term.
     """
 
-    def __init__(self, standardize: object, split: object, ngrams: int | Sequence[int] | None) -> None:
+    def __init__(
+        self,
+        standardize: Callable[..., Any] | str | None,
+        split: Callable[..., Any] | str | None,
+        ngrams: int | Sequence[int] | None,
+    ) -> None:
         self._standardize, self._split = standardize, split
         self.widths = tuple(range(1, ngrams + 1)) if isinstance(ngrams, int) else ngrams
 
@@ -362,7 +367,7 @@ class TextIds:
         if texts.ndim > 1:
             raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {texts.shape}.")
         rows = self._rows(texts.ravel())
-        return vectorized.divide_ids(self.vocabulary(vectorized.join_terms(rows)), rows)
+        return vectorized.divide_ids(self.vocabulary.of_terms(vectorized.join_terms(rows)), rows)
 
     def __call__(self, texts: np.ndarray) -> np.ndarray:
         """Return the ids of texts, filled up with 0 to one length."""

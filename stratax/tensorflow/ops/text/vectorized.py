@@ -1,6 +1,5 @@
 """Texts as the ids of their terms, or as counts of these: what `TextVectorization` computes (ops layer)."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,13 +9,13 @@ from stratax.base.recording import recordable
 from stratax.base.typing import TensorLike
 from stratax.data.elements import as_array
 
-_PUNCTUATION = re.compile(rb"[!\"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~']")
+_PUNCTUATION = b"!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'"
 # What is done with texts first.
 STANDARDS: dict[Any, Callable[[bytes], bytes]] = {
     None: lambda text: text,
     "lower": bytes.lower,
-    "strip_punctuation": lambda text: _PUNCTUATION.sub(b"", text),
-    "lower_and_strip_punctuation": lambda text: _PUNCTUATION.sub(b"", text.lower()),
+    "strip_punctuation": lambda text: text.translate(None, _PUNCTUATION),
+    "lower_and_strip_punctuation": lambda text: text.lower().translate(None, _PUNCTUATION),
 }
 # How they are split.
 SPLITS: dict[Any, Callable[[bytes], list[bytes]]] = {
@@ -53,13 +52,14 @@ def text_ids(
     array = np.asarray(as_array(texts))
     array = array[..., 0] if array.ndim > 1 else array
     rows = split_rows([STANDARDS[standardize](text) for text in array.tolist()], split, ngrams)
-    found = divide_ids(np.asarray(table.lookup(join_terms(rows))), rows)
+    terms = np.array([*join_terms(rows), None], object)[:-1]
+    found = divide_ids(np.asarray(table.lookup(terms)), rows)
     return pad_rows(found, length) if counts is None else count_ids(found, int(length or 0), counts)
 
 
-def join_terms(rows: list[list[bytes]]) -> np.ndarray:
-    """Return the terms of all rows in one array, as what looks them up takes them: each call costs something."""
-    return np.array([*(term for row in rows for term in row), None], object)[:-1]
+def join_terms(rows: list[list[bytes]]) -> list[bytes]:
+    """Return the terms of all rows together: each call of what looks them up costs something."""
+    return [term for row in rows for term in row]
 
 
 def divide_ids(ids: np.ndarray, rows: list[list[bytes]]) -> list[np.ndarray]:
