@@ -546,14 +546,14 @@ class _Lookup(HostLayer):
         if self.output_mode == "tf_idf" and "idf_weights" in store:
             self._known.weights = np.asarray(store["idf_weights"], np.float64)
 
-    def load_assets(self, dir_path: str) -> None:
+    def load_assets(self, dir_path: str | None) -> None:
         """Read the vocabulary of a model that Keras has saved on TensorFlow.
 
         Args:
-            dir_path: The folder in which it is.
+            dir_path: The folder in which it is; None where the file has none for this layer.
         """
-        path = os.path.join(dir_path, "vocabulary.txt")
-        if self._known.terms or not gfile.exists(path):
+        path = os.path.join(dir_path or "", "vocabulary.txt")
+        if dir_path is None or self._known.terms or not gfile.exists(path):
             return
         weights = self._known.weights
         with gfile.GFile(path) as file:

@@ -266,11 +266,11 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         """Read the weights of "tf_idf"."""
         self._lookup.load_own_variables(store)
 
-    def load_assets(self, dir_path: str) -> None:
+    def load_assets(self, dir_path: str | None) -> None:
         """Read the vocabulary of a model that Keras has saved on TensorFlow.
 
         Args:
-            dir_path: The folder in which it is.
+            dir_path: The folder in which it is; None where the file has none for this layer.
         """
         self._lookup.load_assets(dir_path)
 

@@ -121,3 +121,16 @@ def test_results_are_tensors_of_the_host_and_rows_stay_rows():
     ]
     with pytest.raises(errors.BadArgumentError, match="output_mode='int', or a dense array.*Use to_tensor"):
         tf.keras.layers.StringLookup(vocabulary=["a"], output_mode="multi_hot")(rows)
+
+
+def test_vocabularies_are_read_as_keras_writes_them_on_tensorflow(tmp_path):
+    (tmp_path / "vocabulary.txt").write_text("\n[UNK]\nred\nblue")
+    for made in (layers.StringLookup(mask_token=""), layers.TextVectorization()):
+        made.load_assets(None)
+        assert made.vocabulary_size() == 2
+        made.load_assets(str(tmp_path))
+        assert made.get_vocabulary() == ["", "[UNK]", "red", "blue"]
+    (tmp_path / "vocabulary.txt").write_text("-1\n7\n3")
+    numbers = layers.IntegerLookup()
+    numbers.load_assets(str(tmp_path))
+    assert numbers([3, 9]).tolist() == [2, 0]
