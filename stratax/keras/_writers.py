@@ -18,11 +18,7 @@ _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callba
 
 
 class _Reading(keras.callbacks.Callback):
-    """Stands in other workers for the chief's `TensorBoard`, which reads weights of which each of them may have parts.
-
-    Args:
-        callback: The callback.
-    """
+    """Stands in other workers for the chief's `TensorBoard`, which reads weights that each may have parts of."""
 
     def __init__(self, callback: keras.callbacks.TensorBoard) -> None:
         super().__init__()

@@ -154,11 +154,7 @@ def _set_for_block(name: str, value: object) -> Iterator[None]:
 
 
 def keep_in_layers(kinds: Iterable[type[Exception]]) -> None:
-    """Have errors leave a layer as they are: Keras 3.15 makes another one of a text that has the layer's arguments.
-
-    Args:
-        kinds: Classes of errors that are not made of a text.
-    """
+    """Have errors that are not made of a text leave a layer as they are: Keras 3.15 makes others of them, of a text."""
     for kind in kinds:
         kind._keras_call_info_injected = True  # type: ignore[attr-defined]
 

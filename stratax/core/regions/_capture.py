@@ -271,12 +271,7 @@ class Region(keras.StatelessScope):
         return dtype if dtype and np.dtype(dtype).itemsize < np.dtype(variable._dtype).itemsize else None
 
     def convert_again(self, value: object, converted: object) -> Any:
-        """Return a value, converted to another dtype, as one that is converted before it is gathered of parts.
-
-        Args:
-            value: The value.
-            converted: What is returned where it was not gathered of parts.
-        """
+        """Return a value converted before it is gathered; `converted`, which is that, where it is not of parts."""
         return converted if self.parent is None else self.parent.convert_again(value, converted)
 
     def gather_again(self, value: object, behind: PyTree) -> Any:
