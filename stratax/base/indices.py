@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.tracing import is_symbolic_size
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -139,7 +140,9 @@ def check_indices(index: Sequence[Any], shape: Sequence[int]) -> None:
         BadArgumentError: If one is out of range.
     """
     for part, size in zip(index, shape, strict=False):
-        check_bound(part, Bound(0, size, functools.partial(_not_in_array, size, tuple(shape))))
+        # How large one is that values decide is known when the program runs.
+        if type(size) is int or not is_symbolic_size(size):
+            check_bound(part, Bound(0, size, functools.partial(_not_in_array, size, tuple(shape))))
 
 
 def _not_in_array(size: int, shape: tuple[int, ...], numbers: np.ndarray, wrong: float, place: str) -> str:

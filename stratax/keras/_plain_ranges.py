@@ -1,13 +1,14 @@
-"""Labels and ids out of range in Keras' own loop, for models that have no strategy (keras layer)."""
+"""Labels and ids out of range, and sizes that values decide, in Keras' own loop, without a strategy (keras layer)."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.extend.core
 import keras
 
-from stratax.core import known
+from stratax.core import jaxprs, known
 from stratax.seams import keras as seam
 
 _PARTS = {
@@ -48,20 +49,38 @@ class _Step:
     def __init__(self, step: Any, kept: dict[str, Any] | None) -> None:
         self._step = step
         self._kept = kept
-        self._watches: dict[Any, list[Any]] = {}
+        # By the types of what it is given: what is looked at, and what runs.
+        self._found: dict[Any, tuple[list[Any], Any]] = {}
 
     def __call__(self, state: Any, data: Any) -> Any:
         leaves, structure = jax.tree.flatten(data)
         key = (structure, *[(leaf.shape, leaf.dtype) for leaf in leaves if hasattr(leaf, "shape")])
-        watches = self._watches.get(key)
-        if watches is None:
-            with known.watching():
-                # The call below finds this trace: nothing is traced twice.
-                closed = self._step.trace(state, data).jaxpr
-            given = len(closed.jaxpr.invars) - len(leaves)
-            watches = self._watches[key] = known.watches_of(closed, [], None, first=given)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._look(state, data, len(leaves))
+        watches, step = found
         known.check_ranges(watches, leaves, {})
-        results, state = self._step(state, data)
+        results, state = step(state, data)
         if self._kept is not None:
             self._kept["_jax_state"] = dict(zip(_PARTS[len(state)], state, strict=True))
         return results, state
+
+    def _look(self, state: object, data: object, num_given: int) -> tuple[list[Any], Any]:
+        with known.watching(), jaxprs.settle_in_block():
+            # The call finds this trace: nothing is traced twice.
+            traced = self._step.trace(state, data)
+        closed = traced.jaxpr
+        watches = known.watches_of(closed, [], None, first=len(closed.jaxpr.invars) - num_given)
+        settled = jaxprs.settle_sizes(closed)
+        return watches, self._step if settled is closed else _compile(settled, traced)
+
+
+def _compile(closed: jax.extend.core.ClosedJaxpr, traced: Any) -> Callable[..., Any]:
+    """Return a compiled step of what a step's trace has become."""
+    structure = jax.tree.structure(traced.out_info)
+    of_state = jax.tree.leaves(traced.args_info[0][0])
+
+    def step(state: Any, data: Any) -> Any:
+        return jax.tree.unflatten(structure, jaxprs.evaluate(closed, jax.tree.leaves((state, data))))
+
+    return jax.jit(step, donate_argnums=(0,) if of_state and all(each.donated for each in of_state) else ())

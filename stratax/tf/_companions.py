@@ -72,10 +72,15 @@ def import_probability() -> None:
     distribution._call_sample_n = _with_a_seed(distribution._call_sample_n)
 
 
+def find_installed(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Find a package that is installed, and not the one of this name that stands in for it."""
+    folders = [path for path in sys.path if os.path.abspath(path) != STAND_IN]
+    return importlib.machinery.PathFinder.find_spec(name, folders)
+
+
 def _import_installed(name: str) -> types.ModuleType:
     """Import an installed package that one of this name stands in for."""
-    folders = [path for path in sys.path if os.path.abspath(path) != STAND_IN]
-    spec = importlib.machinery.PathFinder.find_spec(name, folders)
+    spec = find_installed(name)
     if spec is None or spec.loader is None:
         # As Python words it: programs look for the text.
         raise ModuleNotFoundError(f"No module named {shown(name)}", name=name)

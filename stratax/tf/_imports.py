@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from stratax.base.shown import shown
 from stratax.errors import BackendError
 from stratax.startup import backend
-from stratax.tf import _companions, _own_modules, _stubs
+from stratax.tf import _companions, _keras_alone, _own_modules, _stubs
 
 _OWN = "stratax.tf"
 _TENSORFLOW = "tensorflow"
@@ -82,6 +82,7 @@ def install_as_tensorflow() -> None:
     _tell_what_is_hidden()
     sys.modules[_TENSORFLOW] = own
     _own_modules.install()
+    _keras_alone.install()
     # TensorBoard's own way to be told not to use TensorFlow.
     sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
     backend.after_import("keras", _hide_from_keras)
@@ -143,6 +144,8 @@ def _hide_from_keras() -> None:
     from stratax.seams import keras as seam
 
     seam.hide_tensorflow(sys.modules[_OWN])
+    if _is_taken_for_tensorflow(f"{_TENSORFLOW}."):
+        _keras_alone.add_names()
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -160,6 +163,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         if fullname.split(".")[0] == _ESTIMATOR and _is_taken_for_tensorflow(f"{_TENSORFLOW}."):
             # A package of its own, which TensorFlow 1 has below `tensorflow.python`.
             return _find_private(fullname, fullname.partition(".")[2])
+        if place.startswith("keras") and (found := _place_of_keras2(fullname)) is not None:
+            return _as_spec(fullname, importlib.import_module(found))
         if (stand_in := _companions.place_of(fullname)) is not None:
             return _as_spec(fullname, importlib.import_module(stand_in))
         parent = sys.modules.get(place)
@@ -189,6 +194,13 @@ class _Finder(importlib.abc.MetaPathFinder):
             # `from tensorflow.python.keras import backend_config`: the package is one with the public one here.
             return _find_private(fullname, ".".join(["python", *inside]))
         raise _error(place, name, is_there=found is not None)
+
+
+def _place_of_keras2(fullname: str) -> str | None:
+    """Return what has the names of a module of Keras 2, where a process takes Stratax for TensorFlow."""
+    if not fullname.startswith("keras.") or not _is_taken_for_tensorflow(f"{_TENSORFLOW}."):
+        return None
+    return _keras_alone.place(fullname.removeprefix("keras."))
 
 
 def _is_taken_for_tensorflow(fullname: str) -> bool:

@@ -6,6 +6,8 @@ are refused. What lies below `tensorflow.contrib.x.python` is in `tf.contrib.x`.
 
 import dataclasses
 
+from stratax.tf import _keras_alone
+
 # What begins with this is a module of TensorBoard's.
 MESSAGES = "tensorboard.compat.proto."
 
@@ -187,6 +189,8 @@ def _place_of_python(path: str) -> str | None:
     parts = path.split(".")
     for length in range(len(parts) - 1, 0, -1):
         root = ".".join(parts[:length])
+        if root == "keras" and (found := _keras_alone.place(path.removeprefix("keras."))) is not None:
+            return found
         if root in ("keras", "data", "distribute"):
             # Their packages are laid out as the public ones are, or not found there.
             return ".".join([_PLACES[root], *parts[length:]])

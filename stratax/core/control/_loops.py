@@ -21,7 +21,7 @@ from stratax import errors
 from stratax.base.callers import stack_level
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
-from stratax.core import regions
+from stratax.core import jaxprs, regions
 from stratax.core.control import (
     _body,
     _carry,
@@ -137,12 +137,15 @@ def _over_rows(
     stacked: object, initial: object, function: Callable[[Any, Any], tuple[Any, Any]], *, keep: bool
 ) -> tuple[Any, Any]:
     parent = regions.current_region()
+    leaves, treedef = jax.tree.flatten(stacked)
+    if parent is None and any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        # A step of Keras' own, or a derivative: it is JAX alone that traces.
+        return jax.lax.scan(jaxprs.settle_within(function), initial, stacked)
     if parent is None:
         raise errors.TracingError(
             "A loop over stacked rows was run outside of a compiled function. Expected: a call while a program is "
             "traced. Received: no program."
         )
-    leaves, treedef = jax.tree.flatten(stacked)
     # The result has no value on entry, and so is not carried from one call to the next.
     local: list[Any] = [initial, _locals.Undefined("result")]
 

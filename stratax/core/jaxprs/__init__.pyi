@@ -1,3 +1,5 @@
+from ._chosen import find_places as find_places
+from ._chosen import is_size as is_size
 from ._cut import cut as cut
 from ._cut import cut_out as cut_out
 from ._cut import with_constants_as_inputs as with_constants_as_inputs
@@ -19,6 +21,10 @@ from ._markers import lift_inputs as lift_inputs
 from ._markers import markers_of as markers_of
 from ._markers import without_markers as without_markers
 from ._rewrite import rewrite as rewrite
+from ._sizes import may_find_places as may_find_places
+from ._sizes import settle_in_block as settle_in_block
+from ._sizes import settle_sizes as settle_sizes
+from ._sizes import settle_within as settle_within
 from ._walk import chains as chains
 from ._walk import contains as contains
 from ._walk import equations as equations

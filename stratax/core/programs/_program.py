@@ -30,10 +30,17 @@ _CALLBACKS = (
 
 @dataclasses.dataclass(slots=True)
 class Output:
-    """Where a program's result comes from: an array that it computed, or a value that is not one."""
+    """Where a program's result comes from: an array that it computed, or a value that is not one.
+
+    Attributes:
+        index: The array's number among the program's results; None for a value.
+        constant: The value.
+        counts: For axes of which only so much counts as the program has computed: the axis, and that result's number.
+    """
 
     index: int | None
     constant: Any = None
+    counts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,7 +103,8 @@ class Program:
         # Flattened once: only the leaves change from call to call.
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         # Whether they are what the program computes, in that order.
-        self._gives_all = [each.index for each in self._output_leaves] == [*range(len(self._output_leaves))]
+        places = [None if each.counts else each.index for each in self._output_leaves]
+        self._gives_all = places == [*range(len(places))]
         # Where in `kept` each variable that is only read stands.
         self._kept_positions = [i for i, source in enumerate(kept) if isinstance(source, keras.Variable)]
         self._host_values = {
@@ -258,7 +266,7 @@ class Program:
         if self._gives_all:
             found = results[: len(leaves)]
         else:
-            found = [leaf.constant if leaf.index is None else results[leaf.index] for leaf in leaves]
+            found = [leaf.constant if leaf.index is None else _cut(leaf, results) for leaf in leaves]
         return jax.tree.unflatten(self._output_tree, found)
 
     def _dispatch_observed(
@@ -365,6 +373,14 @@ class Program:
             if feed.count:
                 fed.update(take_from(feed, stand_in(feed.stream, streams, traced), count_of(feed, arguments)))
         return fed
+
+
+def _cut(leaf: Output, results: Sequence[Any]) -> Any:
+    """Return a result, as much of it as counts."""
+    array = results[leaf.index]  # type: ignore[index]
+    for axis, number in leaf.counts:
+        array = jax.lax.slice_in_dim(array, 0, int(results[number]), axis=axis)
+    return array
 
 
 def place_of(variable: keras.Variable, placement: object) -> Any:

@@ -253,12 +253,19 @@ def find_default() -> Graph | None:
 
 def enter_program_graph() -> Graph:
     """Return the default graph; where there is none, functions of `tf` add to a new one from now on, on this thread."""
+    found = find_program_graph()
+    if _GRAPH.get() is None:
+        _enter(found)
+    return found
+
+
+def find_program_graph() -> Graph:
+    """Return the default graph; where there is none, the program's, which functions of `tf` do not add to yet."""
     found = _GRAPH.get()
     if found is not None:
         return found
     if not _OF_PROGRAM:
         _OF_PROGRAM.append(Graph())
-    _enter(_OF_PROGRAM[0])
     return _OF_PROGRAM[0]
 
 

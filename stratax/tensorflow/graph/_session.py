@@ -9,16 +9,24 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.base import callers
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import storage
 from stratax.summary.forms import SummaryRecord
-from stratax.tensorflow.graph._graph import SESSION, Graph, enter_program_graph
+from stratax.tensorflow.graph._graph import (
+    SESSION,
+    Graph,
+    enter_program_graph,
+    find_default,
+    find_program_graph,
+)
 from stratax.tensorflow.graph._layers import is_of_model
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._plan import Plan, as_fed
 from stratax.tensorflow.graph._variables import GraphVariable, InGraph, LayerVariable
-from stratax.tensorflow.v1.parts import HoldsValues, leaving_graph
+from stratax.tensorflow.v1.parts import HoldsValues, ModelGraph, leaving_graph
+from stratax.tensorflow.v1.programs import only_configures, read_program
 
 Rebuild = Callable[[list[Any]], Any]
 
@@ -37,10 +45,11 @@ class BaseSession(HoldsValues):
         resources: What queues and readers have in it.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
-        if graph is not None and not isinstance(graph, Graph):
+    def __init__(self, target: str = "", graph: ModelGraph | None = None, config: object = None) -> None:
+        if graph is not None and not isinstance(graph, ModelGraph):
             raise errors.BadTypeError(f"graph must be a tf.Graph. Received: graph={shown(graph)}.")
-        self.graph = graph or enter_program_graph()
+        # What `tf.get_default_graph` gives where there is none stands for the program's.
+        self.graph = graph if isinstance(graph, Graph) else _begin_graph()
         self.sess_str = target
         self.config = config
         self._is_closed = False
@@ -189,6 +198,9 @@ class BaseSession(HoldsValues):
             # A constant that was computed before there was a graph.
             constant = np.asarray(fetches)[()]
             return lambda values: constant
+        if fetches is None and find_default() is None:
+            # What initializes variables outside of graphs, where they have values as soon as they are made.
+            return lambda values: None
         index = len(elements)
         elements.append(self._find_fetch(fetches))
         return lambda values: values[index]
@@ -254,6 +266,14 @@ class BaseSession(HoldsValues):
     def list_devices(self) -> list[Any]:
         """Return the devices of this process."""
         return list(jax.devices())
+
+
+def _begin_graph() -> Graph:
+    """Return the graph of a session that is given none: the default one, which the program goes on to build."""
+    frame = callers.find_program()
+    if find_default() is None and frame is not None and only_configures(read_program(frame)):
+        return find_program_graph()
+    return enter_program_graph()
 
 
 class _ClosedError(errors.StrataxError, RuntimeError):
@@ -323,7 +343,9 @@ class InteractiveSession(BaseSession):
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: object = None) -> None:
         super().__init__(target, graph, config)
-        self._surroundings = self.graph.surroundings() | SESSION.holding(self)
+        self._surroundings = SESSION.holding(self)
+        if graph is not None or find_default() is not None:
+            self._surroundings = self.graph.surroundings() | self._surroundings
         self._surroundings.__enter__()
 
     def as_default(self) -> Any:

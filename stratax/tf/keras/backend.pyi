@@ -135,3 +135,5 @@ from stratax.tensorflow.keras2.backend import var as var
 from stratax.tensorflow.keras2.backend import variable as variable
 from stratax.tensorflow.keras2.backend import zeros as zeros
 from stratax.tensorflow.keras2.backend import zeros_like as zeros_like
+from stratax.tensorflow.keras2.sessions import get_session as get_session
+from stratax.tensorflow.keras2.sessions import set_session as set_session

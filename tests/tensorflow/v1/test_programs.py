@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from stratax.tensorflow.v1 import programs
+
 PROGRAM = """
 import stratax.tf.compat.v1 as tf
 tf.{switch}()
@@ -34,3 +36,29 @@ def test_a_program_with_sessions_builds_a_graph_and_one_without_computes(tmp_pat
         [sys.executable, program], capture_output=True, text=True, timeout=300, check=False
     )
     assert found.stdout.split("\n")[0] == printed, found.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "configures"),
+    [
+        ("K.set_session(tf.Session(config=config))", True),
+        ("sess = tf.Session()\nset_session(sess)\nsess.run(tf.global_variables_initializer())", True),
+        (
+            "sess = tf.Session()\nset_session(sess)\nsess.run(tf.global_variables_initializer())\nsess.run(x)",
+            False,
+        ),
+        ("session = InteractiveSession(config=config)", True),
+        ("session = InteractiveSession(config=config)\nx.eval()\nsession.run(x)", False),
+        ("def make():\n    return tf.Session()\nset_session(make())", True),
+        ("def make():\n    return tf.Session()", False),
+        ("def make():\n    return tf.Session()\nset_session(make())\nmake().run(x)", False),
+        ("sess = K.get_session()\nfreeze(sess)", False),
+        ("with tf.Session() as sess:\n    fit()", False),
+        ("x = tf.placeholder(tf.float32)\nset_session(tf.Session())", False),
+        ("self.sess = tf.Session()", False),
+        ("model.fit(x)", False),
+        ("tf.Session(", False),
+    ],
+)
+def test_a_session_may_be_there_for_its_settings_alone(source, configures):
+    assert programs.only_configures(source) is configures

@@ -13,7 +13,7 @@ import numpy as np
 
 from stratax.base.indices import check_indices, dim_of, is_known
 from stratax.base.shown import shown
-from stratax.base.tracing import is_traced
+from stratax.base.tracing import is_symbolic_size, is_traced, is_tracing
 from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
@@ -269,7 +269,7 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
         BadArgumentError: If the mask's shape does not fit.
     """
     remedy = "Use tf.where(mask, tensor, 0) or weights, which keep the shape."
-    kept = require_known("mask", mask, remedy).astype(bool)
+    kept = mask if _is_settled(mask) else require_known("mask", mask, remedy).astype(bool)
     array = tensor if hasattr(tensor, "shape") else _array(tensor)
     # The mask may have several dimensions, from `axis` on.
     first = 0 if axis is None else check_axis(axis, max(array.ndim, 1))
@@ -279,6 +279,8 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
             f"The mask does not fit. Expected: shape {tuple(array.shape[first:last])}, with one dimension at least. "
             f"Received: mask of shape {kept.shape} for a tensor of shape {tuple(array.shape)}."
         )
+    if is_traced(kept):
+        return call_with_library(_mask, array, places=_find_places(kept), first=first, last=last)
     # Places that are known, and not booleans: the size of the result is part of the program.
     places = np.flatnonzero(kept)
     if is_looking() and not len(places):
@@ -287,7 +289,22 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
     return call_with_library(_mask, array, places=places, first=first, last=last)
 
 
-def _mask(xp: ModuleType, array: Array, *, places: np.ndarray, first: int, last: int) -> Any:
+def _is_settled(mask: TensorLike) -> bool:
+    """Return whether values decide a size that the program settles when it runs."""
+    if not is_traced(mask) or any(map(is_symbolic_size, mask.shape)):
+        return False
+    from stratax.core import jaxprs
+
+    return is_tracing() or jaxprs.may_find_places()
+
+
+def _find_places(mask: Any) -> Any:
+    from stratax.core import jaxprs
+
+    return jaxprs.find_places(mask.astype(bool).reshape(-1))
+
+
+def _mask(xp: ModuleType, array: Array, *, places: Any, first: int, last: int) -> Any:
     # The masked dimensions as one, which the flat places count.
     flat = array.reshape((*array.shape[:first], int(np.prod(array.shape[first:last])), *array.shape[last:]))
     return xp.take(flat, places, axis=first)
@@ -457,6 +474,8 @@ def dynamic_partition(data: Any, partitions: TensorLike, num_partitions: int) ->
         BadTypeError: If `partitions` are known only when a compiled program runs.
         BadArgumentError: If a number is out of range, or the shapes do not fit.
     """
+    if _is_settled(partitions) and partitions.ndim:
+        return [boolean_mask(data, partitions == number) for number in builtins.range(num_partitions)]
     numbers = require_known(
         "partitions", partitions, "Compute with masks: tf.where(partitions == number, data, 0)."
     )
@@ -607,6 +626,11 @@ def roll(input: TensorLike, shift: Any, axis: TensorLike) -> Any:
 def places_of(condition: TensorLike) -> Any:
     """Return the places where `condition` is not 0, shape `(count, rank)`, as `tf.where` of one argument."""
     remedy = "Use tf.where(condition, x, y), which keeps the shape."
+    if _is_settled(condition) and condition.ndim:
+        import jax.numpy as jnp
+
+        parts = jnp.unravel_index(_find_places(condition), condition.shape)
+        return jnp.stack(parts, axis=-1)
     values = require_known("condition", condition, remedy)
     if not values.ndim:
         raise BadArgumentError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.tracing import is_symbolic_size
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorShape, sizes_of
 from stratax.errors import BadArgumentError
@@ -48,7 +49,7 @@ def _common(x: int | None, y: int | None, shape_x: object, shape_y: object) -> i
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
     """Return the shape that two broadcast to, an array on the host, as `tf.broadcast_dynamic_shape`."""
     sizes = broadcast_static_shape(sizes_of("shape_x", shape_x), sizes_of("shape_y", shape_y))
-    return np.array(tuple(sizes), np.int32)
+    return np.array(tuple(sizes), object if any(map(is_symbolic_size, sizes)) else np.int32)
 
 
 @op

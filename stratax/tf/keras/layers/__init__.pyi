@@ -1,5 +1,6 @@
 """`tf.keras.layers`: Keras' layers, and some of Keras 2 (tf layer)."""
 
+import keras.layers
 from keras.layers import *
 
 from stratax.feature_column import DenseFeatures as DenseFeatures
@@ -14,3 +15,7 @@ from stratax.tensorflow.keras2.lookups import StringLookup as StringLookup
 from stratax.tensorflow.keras2.text import TextVectorization as TextVectorization
 
 from . import experimental as experimental
+
+# Keras chooses the kernel.
+CuDNNGRU = keras.layers.GRU
+CuDNNLSTM = keras.layers.LSTM
