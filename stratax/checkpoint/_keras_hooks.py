@@ -17,9 +17,17 @@ def install() -> None:
         {
             "keras:layers.Layer._maybe_build": _then_settle,
             "keras.src.trainers.trainer:Trainer._symbolic_build": _then_settle,
+            # `predict` builds a model without `_symbolic_build`.
+            "keras.src.backend.jax.trainer:JAXTrainer.make_predict_function": _then_settle,
             "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _build_before,
         },
     )
+
+
+def wait_for_layers(values: host.Waiting) -> None:
+    """Have values be given to variables once Keras has made them."""
+    install()
+    host.wait(values)
 
 
 def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from ._graph import SLOT as SLOT
 from ._graph import NamedVariables as NamedVariables
 from ._graph import Trackable as Trackable
 from ._graph import find as find
+from ._keras_hooks import wait_for_layers as wait_for_layers
 from ._reader import CheckpointReader as CheckpointReader
 from ._reader import keys_by_name as keys_by_name
 from ._restoration import OPTIONAL as OPTIONAL

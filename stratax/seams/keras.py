@@ -369,6 +369,7 @@ REPLACED = (
     Replaced(f"{_JAX_TRAINER}:JAXTrainer._get_jax_state", _HELD),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.jax_state_sync", _HELD),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.make_train_function", _HELD),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.make_predict_function", _LATE),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer._make_function", "a label that is no class costs nothing"),
     Replaced(f"{_JAX_TRAINER}:JAXEpochIterator", "Keras' loop takes the input of a strategy"),
     Replaced(f"{_JAX_TRAINER}:pythonify_logs", _LOGS),

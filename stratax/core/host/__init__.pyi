@@ -1,3 +1,4 @@
+from ._arrivals import Waiting as Waiting
 from ._arrivals import awaited as awaited
 from ._arrivals import forget as forget
 from ._arrivals import settle as settle

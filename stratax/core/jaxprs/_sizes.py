@@ -4,15 +4,14 @@ While a function is traced, such a size is a symbol of `jax.export`. Before the 
 has one becomes as large as it can get; what is behind its true size counts in no result (`_settling.py`).
 """
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.extend.core
 
-from stratax.base.surroundings import Slot
+from stratax.base.surroundings import Slot, Surroundings
 from stratax.core.jaxprs._chosen import are_found, places_p
 from stratax.core.jaxprs._evaluate import evaluate
 from stratax.core.jaxprs._walk import contains
@@ -44,11 +43,9 @@ def settle_sizes(
     return settle(closed, cuts=cuts, is_part=is_part)
 
 
-@contextlib.contextmanager
-def settle_in_block() -> Iterator[None]:
+def settle_in_block() -> Surroundings:
     """Say that what is traced in a block is given to :func:`settle_sizes` before it is compiled."""
-    with _SETTLING.holding(True):
-        yield
+    return _SETTLING.holding(True)
 
 
 def may_find_places() -> bool:

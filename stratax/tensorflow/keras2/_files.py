@@ -149,6 +149,11 @@ def _load_weights(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def load_weights(self: Any, filepath: Any, *args: object, **kwargs: object) -> Any:
         kwargs.pop("options", None)
+        if not self.built and _waits(filepath):
+            # It stands on checkpoints, which few programs use.
+            from stratax.tensorflow.keras2.later_weights import LaterWeights
+
+            return LaterWeights(self, lambda: load_weights(self, filepath, *args, **kwargs))
         if not os.path.isfile(filepath) and conversion.has_tensorflow_weights(filepath):
             return conversion.load_weights(self, filepath)
         # A file of that very name, of Keras 2's making or anybody's, comes first.
@@ -159,6 +164,13 @@ def _load_weights(original: Callable[..., Any]) -> Callable[..., Any]:
         return None if _has_ending(filepath) else conversion.WeightsStatus([])
 
     return load_weights
+
+
+def _waits(filepath: Any) -> bool:
+    """Return whether weights are in what TensorFlow's format is here, which waits for layers that have none yet."""
+    if conversion.has_tensorflow_weights(filepath):
+        return True
+    return not _has_ending(filepath) and os.path.exists(with_ending(filepath))
 
 
 def _checkpoint(original: Callable[..., Any]) -> Callable[..., Any]:
