@@ -29,14 +29,6 @@ def stack_level() -> int:
     return level
 
 
-def find_program() -> types.FrameType | None:
-    """Return the nearest frame outside of the libraries and Python's own modules; None where there is none."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and (is_library(frame.f_code.co_filename) or is_python(frame.f_code.co_filename)):
-        frame = frame.f_back
-    return frame
-
-
 def _next(frame: types.FrameType) -> types.FrameType | None:
     """Return the frame that called this one, without those that `warnings.warn` does not count."""
     following = frame.f_back

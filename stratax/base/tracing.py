@@ -9,6 +9,9 @@ from stratax.base.surroundings import Slot
 TRACING: Slot[int] = Slot("tracing", 0)
 # In how many of them it was when the innermost function of a pipeline was called; None outside of such.
 PIPELINE: Slot[int | None] = Slot("pipeline", None)
+# Where sizes that values decide have symbols, once there is one (`core/jaxprs`), and whether who traces settles them.
+CHOSEN: list[Any] = []
+SETTLING: Slot[bool] = Slot("sizes are settled", False)
 # Whether it is in a function that `gives_tensors`.
 COMPUTES: Slot[bool] = Slot("computes", False)
 

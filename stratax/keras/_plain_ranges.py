@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.extend.core
 import keras
 
+from stratax.base.tracing import CHOSEN, SETTLING
 from stratax.core import jaxprs, known
 from stratax.seams import keras as seam
 
@@ -66,21 +66,9 @@ class _Step:
         return results, state
 
     def _look(self, state: object, data: object, num_given: int) -> tuple[list[Any], Any]:
-        with known.watching(), jaxprs.settle_in_block():
+        with known.watching(), SETTLING.holding(True):
             # The call finds this trace: nothing is traced twice.
             traced = self._step.trace(state, data)
         closed = traced.jaxpr
         watches = known.watches_of(closed, [], None, first=len(closed.jaxpr.invars) - num_given)
-        settled = jaxprs.settle_sizes(closed)
-        return watches, self._step if settled is closed else _compile(settled, traced)
-
-
-def _compile(closed: jax.extend.core.ClosedJaxpr, traced: Any) -> Callable[..., Any]:
-    """Return a compiled step of what a step's trace has become."""
-    structure = jax.tree.structure(traced.out_info)
-    of_state = jax.tree.leaves(traced.args_info[0][0])
-
-    def step(state: Any, data: Any) -> Any:
-        return jax.tree.unflatten(structure, jaxprs.evaluate(closed, jax.tree.leaves((state, data))))
-
-    return jax.jit(step, donate_argnums=(0,) if of_state and all(each.donated for each in of_state) else ())
+        return watches, (jaxprs.compile_settled(traced) if CHOSEN else None) or self._step

@@ -11,6 +11,7 @@ from jax.interpreters import ad
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.tracing import CHOSEN
 from stratax.base.typing import DTypeLike, PyTree
 from stratax.core import jaxprs, regions
 
@@ -249,7 +250,7 @@ def trace_block(
             return body(list(values))
 
     closed, shapes = jax.make_jaxpr(trace, return_shape=True)(*arguments)
-    closed = jaxprs.settle_sizes(closed, is_part=True)
+    closed = jaxprs.settle_sizes(closed, is_part=True) if CHOSEN else closed
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = jaxprs.lift_inputs(closed, count)
     driven = any(equation.primitive in DRIVEN for equation in jaxprs.equations(closed.jaxpr))

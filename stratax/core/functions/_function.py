@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.extend.core
-import jax.numpy as jnp
 import keras
 import numpy as np
 from jax.sharding import NamedSharding
@@ -20,7 +19,7 @@ from jax.sharding import NamedSharding
 from stratax import errors
 from stratax.base import tracebacks
 from stratax.base.shown import shown
-from stratax.base.tracing import PIPELINE, has_symbolic_sizes
+from stratax.base.tracing import CHOSEN, PIPELINE
 from stratax.base.typing import PyTree
 from stratax.core import autograph as core_autograph
 from stratax.core import control, cpu, host, jaxprs, programs, regions
@@ -371,7 +370,7 @@ class Function(_signature.Alias):
             # A pipeline calls its functions where JAX computes what it can, and inputs of a program have no value.
             with seam.without_folding():
                 closed = jax.make_jaxpr(body)(*[_abstract(value) for value in arguments.dynamic])
-                closed = jaxprs.settle_sizes(closed, cuts=True)
+                closed = jaxprs.settle_sizes(closed, cuts=True) if CHOSEN else closed
         except _FOREIGN_ERRORS as error:
             raise errors.TracingError(_explain(self, error)) from error
         except Exception as error:
@@ -841,16 +840,13 @@ def _sort_outputs(result: object) -> tuple[list[Any], Any]:
     for leaf in leaves:
         # A variable that is returned stands for the value that it has after the call.
         value = leaf.value if isinstance(leaf, keras.Variable) else leaf
-        if jaxprs.is_size(value) or has_symbolic_sizes(value):
-            # What `tf.shape` gives of sizes that values decide.
-            value = jnp.reshape(jnp.stack(list(map(jnp.asarray, np.ravel(value)))), np.shape(value))
+        value, counted = jaxprs.find_counts(value) if CHOSEN else (value, ())
         is_number = isinstance(value, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
         # Text that is returned was known while the function was traced.
         if is_number and not is_text(value):
-            sizes = [(axis, size) for axis, size in enumerate(np.shape(value)) if jaxprs.is_size(size)]
-            counts = tuple((axis, len(arrays) + number) for number, (axis, _) in enumerate(sizes, 1))
+            counts = tuple((axis, len(arrays) + number) for number, (axis, _) in enumerate(counted, 1))
             places.append(programs.Output(len(arrays), counts=counts))
-            arrays += [value, *(jnp.asarray(size) for _, size in sizes)]
+            arrays += [value, *(count for _, count in counted)]
         else:
             places.append(
                 programs.Output(None, as_result(value) if isinstance(value, str | bytes) else value)

@@ -21,8 +21,9 @@ from ._markers import lift_inputs as lift_inputs
 from ._markers import markers_of as markers_of
 from ._markers import without_markers as without_markers
 from ._rewrite import rewrite as rewrite
+from ._sizes import compile_settled as compile_settled
+from ._sizes import find_counts as find_counts
 from ._sizes import may_find_places as may_find_places
-from ._sizes import settle_in_block as settle_in_block
 from ._sizes import settle_sizes as settle_sizes
 from ._sizes import settle_within as settle_within
 from ._walk import chains as chains

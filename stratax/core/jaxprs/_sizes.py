@@ -10,14 +10,14 @@ from typing import Any
 
 import jax
 import jax.extend.core
+import jax.numpy as jnp
+import numpy as np
 
-from stratax.base.surroundings import Slot, Surroundings
-from stratax.core.jaxprs._chosen import are_found, places_p
+from stratax.base.tracing import CHOSEN, SETTLING, has_symbolic_sizes
+from stratax.core.jaxprs._chosen import is_size, places_p
 from stratax.core.jaxprs._evaluate import evaluate
+from stratax.core.jaxprs._settling import settle
 from stratax.core.jaxprs._walk import contains
-
-# Whether who traces settles sizes before anything is compiled.
-_SETTLING: Slot[bool] = Slot("sizes are settled", False)
 
 
 def settle_sizes(
@@ -35,17 +35,9 @@ def settle_sizes(
         BadTypeError: If it does something with such an array that is not known for arrays of unknown size, or has one
             as a result and nobody cuts it.
     """
-    if not (are_found() and contains(closed.jaxpr, lambda equation: equation.primitive is places_p)):
+    if not (CHOSEN and contains(closed.jaxpr, lambda equation: equation.primitive is places_p)):
         return closed
-    # Few programs need it.
-    from stratax.core.jaxprs._settling import settle
-
     return settle(closed, cuts=cuts, is_part=is_part)
-
-
-def settle_in_block() -> Surroundings:
-    """Say that what is traced in a block is given to :func:`settle_sizes` before it is compiled."""
-    return _SETTLING.holding(True)
 
 
 def may_find_places() -> bool:
@@ -53,7 +45,7 @@ def may_find_places() -> bool:
     # Keras' seam is read with the core.
     from stratax.seams.keras import in_symbolic_scope
 
-    return _SETTLING.get() or in_symbolic_scope()
+    return SETTLING.get() or in_symbolic_scope()
 
 
 def settle_within(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,9 +53,42 @@ def settle_within(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def compute(*arguments: Any) -> Any:
-        with settle_in_block():
+        with SETTLING.holding(True):
             closed, types = jax.make_jaxpr(function, return_shape=True)(*arguments)
         results = evaluate(settle_sizes(closed, is_part=True), jax.tree.leaves(arguments))
         return jax.tree.unflatten(jax.tree.structure(types), results)
 
     return compute
+
+
+def find_counts(result: Any) -> tuple[Any, list[tuple[int, jax.Array]]]:
+    """Return a result of what is traced as an array, and how much of each axis counts where values decide that.
+
+    Args:
+        result: An array, a size, or sizes as `tf.shape` gives them; anything else stays.
+    """
+    if is_size(result) or has_symbolic_sizes(result):
+        sizes = [jnp.asarray(size) for size in np.ravel(result)]
+        result = jnp.reshape(jnp.stack(sizes), np.shape(result))
+    shape = getattr(result, "shape", ())
+    return result, [(axis, jnp.asarray(size)) for axis, size in enumerate(shape) if is_size(size)]
+
+
+def compile_settled(traced: Any) -> Any:
+    """Return a compiled function of what a trace of `jax.jit` becomes with its sizes settled; None if it has none.
+
+    Args:
+        traced: What `jax.jit(function).trace(...)` gave; its first argument is donated if it is there.
+    """
+    closed = settle_sizes(traced.jaxpr)
+    if closed is traced.jaxpr:
+        return None
+    structure = jax.tree.structure(traced.out_info)
+    of_first = jax.tree.leaves(traced.args_info[0][0])
+
+    def compute(*arguments: Any) -> Any:
+        return jax.tree.unflatten(structure, evaluate(closed, jax.tree.leaves(arguments)))
+
+    return jax.jit(
+        compute, donate_argnums=(0,) if of_first and all(each.donated for each in of_first) else ()
+    )

@@ -30,16 +30,11 @@ _CALLBACKS = (
 
 @dataclasses.dataclass(slots=True)
 class Output:
-    """Where a program's result comes from: an array that it computed, or a value that is not one.
-
-    Attributes:
-        index: The array's number among the program's results; None for a value.
-        constant: The value.
-        counts: For axes of which only so much counts as the program has computed: the axis, and that result's number.
-    """
+    """Where a program's result comes from: an array that it computed, or a value that is not one."""
 
     index: int | None
     constant: Any = None
+    # Axes of which only so much counts as another result says, and that result's number.
     counts: tuple[tuple[int, int], ...] = ()
 
 

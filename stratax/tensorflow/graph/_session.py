@@ -9,7 +9,6 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.base import callers
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree, TensorLike
 from stratax.core import storage
@@ -26,7 +25,7 @@ from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
 from stratax.tensorflow.graph._plan import Plan, as_fed
 from stratax.tensorflow.graph._variables import GraphVariable, InGraph, LayerVariable
 from stratax.tensorflow.v1.parts import HoldsValues, ModelGraph, leaving_graph
-from stratax.tensorflow.v1.programs import only_configures, read_program
+from stratax.tensorflow.v1.programs import find_program, only_configures, read_program
 
 Rebuild = Callable[[list[Any]], Any]
 
@@ -270,7 +269,7 @@ class BaseSession(HoldsValues):
 
 def _begin_graph() -> Graph:
     """Return the graph of a session that is given none: the default one, which the program goes on to build."""
-    frame = callers.find_program()
+    frame = find_program()
     if find_default() is None and frame is not None and only_configures(read_program(frame)):
         return find_program_graph()
     return enter_program_graph()

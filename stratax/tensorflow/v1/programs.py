@@ -9,8 +9,11 @@ import ast
 import functools
 import linecache
 import re
+import sys
 from collections.abc import Collection
 from types import FrameType
+
+from stratax.base import callers
 
 _SESSIONS = re.compile(r"\b(?:\w*Session|Supervisor|managed_session|placeholder(?:_with_default)?)\s*\(")
 _COMMENTS = re.compile(r"#.*")
@@ -105,6 +108,18 @@ def _last_name(function: ast.expr) -> str:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
     return ""
+
+
+def find_program() -> FrameType | None:
+    """Return the nearest frame outside of the libraries and Python's own modules; None where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_of_libraries(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_of_libraries(filename: str) -> bool:
+    return callers.is_library(filename) or callers.is_python(filename)
 
 
 def read_program(frame: FrameType) -> str:
