@@ -126,11 +126,6 @@ def size_of(symbol: Any, named: Callable[[str], int]) -> int:
     return int(symbol._evaluate({name: named(name) for name in symbol._get_vars()}))
 
 
-def compute_size(symbol: Any, counts: Mapping[str, Any]) -> Any:
-    """Return a size of `jax.export.symbolic_shape` that is computed, by the values of its names."""
-    return symbol._evaluate(dict(counts))
-
-
 @contextlib.contextmanager
 def outside_axes() -> Iterator[None]:
     """Run a block as if it stood in no transformation of JAX that has named axes."""

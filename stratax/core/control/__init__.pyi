@@ -32,13 +32,13 @@ from ._locals import Undefined as Undefined
 from ._locals import UndefinedReturnValue as UndefinedReturnValue
 from ._locals import as_predicate as as_predicate
 from ._locals import load as load
-from ._loops import for_rows as for_rows
 from ._loops import for_stmt as for_stmt
 from ._loops import largest_of as largest_of
 from ._loops import reduce as reduce
-from ._loops import scan_rows as scan_rows
 from ._loops import while_loop as while_loop
 from ._loops import while_stmt as while_stmt
 from ._print import Printing as Printing
 from ._range import range as range
 from ._rebound import ReboundNames as ReboundNames
+from ._rows import for_rows as for_rows
+from ._rows import scan_rows as scan_rows

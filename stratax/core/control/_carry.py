@@ -346,7 +346,7 @@ class Runner:
         def body(state: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
             index, _, values = state
             new, results = self._carry.step(self._element(index), values, ())
-            # The body has computed the condition last; see `_Loop._trace_once`.
+            # The body has computed the condition last; see `TracedLoop._trace_once`.
             return index + 1, self._agree(results[-1]), new
 
         keep_going = self._agree(as_predicate(keep_going, "while"))

@@ -17,6 +17,7 @@ from stratax.core.jaxprs._chosen import is_size, places_p
 from stratax.core.jaxprs._evaluate import bind, value_of
 from stratax.core.jaxprs._walk import contains, inside
 from stratax.seams import jax as seam
+from stratax.seams import jax_arrays
 
 
 def settle(closed: jax.extend.core.ClosedJaxpr, *, cuts: bool, is_part: bool) -> jax.extend.core.ClosedJaxpr:
@@ -106,7 +107,7 @@ class _Settler:
 
     def count(self, size: object) -> Any:
         """Return how large a size is, when the program runs."""
-        return seam.compute_size(size, self._count) if is_size(size) else int(size)
+        return jax_arrays.compute_size(size, self._count) if is_size(size) else int(size)
 
     def shape(self, aval: jax.core.ShapedArray) -> tuple[int, ...]:
         """Return the shape that an array of such a type can get."""

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from stratax import core, errors
-from stratax.core import jaxprs, regions
-from stratax.core.control import _loops
+from stratax.core import control, jaxprs, regions
 
 
 class ListStream(core.Stream):
@@ -617,9 +616,9 @@ def test_a_loop_over_stacked_rows_keeps_the_last_result_or_all_and_updates_varia
         return {"largest": row["x"].max(), "count": 2}
 
     rows = {"x": np.arange(6, dtype="float32").reshape(3, 2)}
-    last = core.function(lambda rows: _loops.for_rows(rows, step, keep=False))(rows)
+    last = core.function(lambda rows: control.for_rows(rows, step, keep=False))(rows)
     assert {name: float(value) for name, value in last.items()} == {"largest": 5.0, "count": 2.0}
-    every = core.function(lambda rows: _loops.for_rows(rows, step, keep=True))(rows)
+    every = core.function(lambda rows: control.for_rows(rows, step, keep=True))(rows)
     np.testing.assert_array_equal(every["largest"], [1.0, 3.0, 5.0])
     np.testing.assert_array_equal(every["count"], [2, 2, 2])
     assert float(total) == 30.0
@@ -627,7 +626,7 @@ def test_a_loop_over_stacked_rows_keeps_the_last_result_or_all_and_updates_varia
 
 def test_a_loop_over_stacked_rows_belongs_into_a_program():
     with pytest.raises(errors.TracingError, match="outside of a compiled function"):
-        _loops.for_rows(np.ones((2, 2)), lambda row: row, keep=False)
+        control.for_rows(np.ones((2, 2)), lambda row: row, keep=False)
 
 
 def test_a_state_is_carried_through_rows_and_every_result_is_kept():
@@ -642,7 +641,7 @@ def test_a_state_is_carried_through_rows_and_every_result_is_kept():
         return (total, number + 1), {"sum": total, "number": number}
 
     def whole(rows):
-        return _loops.scan_rows(rows, (jnp.zeros(2), jnp.int32(0)), step)
+        return control.scan_rows(rows, (jnp.zeros(2), jnp.int32(0)), step)
 
     (total, number), kept = core.function(whole)(rows)
     assert total.tolist() == [12, 18]
@@ -651,6 +650,6 @@ def test_a_state_is_carried_through_rows_and_every_result_is_kept():
     assert kept["sum"].tolist() == [[0, 2], [4, 8], [12, 18]]
     assert kept["number"].tolist() == [0, 1, 2]
     with pytest.raises(errors.TracingError, match="changes in a compiled loop"):
-        core.function(lambda rows: _loops.scan_rows(rows, 0.0, lambda state, row: ((state, state), row)))(
+        core.function(lambda rows: control.scan_rows(rows, 0.0, lambda state, row: ((state, state), row)))(
             rows
         )
