@@ -241,5 +241,26 @@ def _certificate(name: str, key: Any, authority_key: Any, *, is_authority: bool)
             ),
             critical=False,
         )
+        # Python 3.13 verifies strictly, as RFC 5280 has it: certificates say whose key signs them, authorities
+        # what their own may do.
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
+    if is_authority:
+        builder = builder.add_extension(
+            x509.KeyUsage(
+                digital_signature=True,
+                content_commitment=False,
+                key_encipherment=False,
+                data_encipherment=False,
+                key_agreement=False,
+                key_cert_sign=True,
+                crl_sign=True,
+                encipher_only=False,
+                decipher_only=False,
+            ),
+            critical=True,
+        )
     return builder.sign(authority_key, hashes.SHA256())
