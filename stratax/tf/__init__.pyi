@@ -292,6 +292,10 @@ from stratax.tensorflow.ops.text.string_parts import string_split as string_spli
 from stratax.tensorflow.ops.text.strings import as_string as as_string
 from stratax.tensorflow.ops.text.strings import regex_replace as regex_replace
 from stratax.tensorflow.ops.text.strings import string_to_hash_bucket as string_to_hash_bucket
+from stratax.tensorflow.saved_models.loading import GraphDef as GraphDef
+from stratax.tensorflow.saved_models.loading import MetaGraphDef as MetaGraphDef
+from stratax.tensorflow.saved_models.loading import NodeDef as NodeDef
+from stratax.tensorflow.saved_models.loading import import_graph_def as import_graph_def
 from stratax.tensorflow.v1.compat import control_flow_v2_enabled as control_flow_v2_enabled
 from stratax.tensorflow.v1.compat import dimension_at_index as dimension_at_index
 from stratax.tensorflow.v1.compat import dimension_value as dimension_value

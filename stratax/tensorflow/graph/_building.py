@@ -176,12 +176,12 @@ class Building(Recording):
             )
             return [np.asarray(each, np.dtype(kind)) for each, kind in zip(values, dtypes, strict=True)]
 
-        made = self._add_typed(
+        made = self.add_typed(
             call, (list(inp),), [(TensorShape(None), each) for each in dtypes], name or "PyFunc", "PyFunc"
         )
         return made[0] if is_one else made
 
-    def _add_typed(
+    def add_typed(
         self,
         function: Callable[..., Any],
         args: tuple[Any, ...],

@@ -73,7 +73,7 @@ class TensorList:
         if not self.items:
             return np.zeros((0, *(self.element_shape() or ())), self.dtype)
         blank = None if all(each is not None for each in self.items) else self._blank()
-        values = [blank if each is None else each for each in self.items]
+        values: list[Any] = [blank if each is None else each for each in self.items]
         return arrays.stack(values) if library(*values) is jnp else np.stack(values)
 
     def get(self, index: Value) -> Any:

@@ -72,17 +72,7 @@ class SavedModel:
 
     def __init__(self, folder: str, tags: Any = None) -> None:
         self.folder = folder
-        try:
-            message = read("SavedModel", os.path.join(folder, FILE))
-        except FileNotFoundError as error:
-            raise FileMissingError(f"There is no SavedModel at {shown(folder)}.") from error
-        if message.saved_model_schema_version > _NEWEST:
-            raise DataLossError(
-                f"The SavedModel at {shown(folder)} has the format {message.saved_model_schema_version}, which is "
-                "not known."
-            )
-        meta = _choose(message.meta_graphs, tags, folder)
-        self.meta = meta
+        self.meta = meta = read_meta_graph(folder, tags)
         self.tags = list(meta.meta_info_def.tags)
         self.state = State(functions_of(meta.graph_def.library), folder)
         self.methods = {name: _method(meta.signature_def[name].method_name) for name in meta.signature_def}
@@ -104,6 +94,30 @@ class SavedModel:
         return self.state.asset(
             os.path.join(self.folder, "assets", self.meta.asset_file_def[number].filename)
         )
+
+
+def read_meta_graph(folder: str, tags: Any = None) -> Message:
+    """Return the graph of a SavedModel, with what belongs to it.
+
+    Args:
+        folder: Its folder.
+        tags: Those of the graph that is wanted; None for the only one, or the one that is served.
+
+    Raises:
+        BadArgumentError: There is no graph with such tags.
+        DataLossError: It is damaged.
+        FileMissingError: There is none.
+    """
+    try:
+        message = read("SavedModel", os.path.join(folder, FILE))
+    except FileNotFoundError as error:
+        raise FileMissingError(f"There is no SavedModel at {shown(folder)}.") from error
+    if message.saved_model_schema_version > _NEWEST:
+        raise DataLossError(
+            f"The SavedModel at {shown(folder)} has the format {message.saved_model_schema_version}, which is not "
+            "known."
+        )
+    return _choose(message.meta_graphs, tags, folder)
 
 
 def functions_of(library: Message) -> dict[str, FileGraph]:
@@ -186,15 +200,16 @@ class FileFunction:
         if self._program is None:
             self._program = self._make()
 
-    def __call__(self, values: list[Any]) -> list[Any]:
-        return self._gives.pack(self.program(self._takes.unpack([_plain(each) for each in values])))
+    def __call__(self, arrays: list[Any]) -> list[Any]:
+        return self._gives.pack(self.program(self._takes.unpack([plain_text(each) for each in arrays])))
 
 
-def _plain(value: Value) -> Any:
+def plain_text(value: Value) -> Any:
+    """Return text as an array of bytes; other values as they are."""
     if isinstance(value, str | bytes):
-        made = np.empty((), object)
-        made[()] = value.encode() if isinstance(value, str) else value
-        return made
+        one = np.empty((), object)
+        one[()] = value.encode() if isinstance(value, str) else value
+        return one
     # What stands for text in programs that say `import tensorflow` is an array of NumPy's.
     if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
         flat = [
@@ -414,7 +429,7 @@ class _Objects:
             self._missing(number)
         made = self._made[number]
         if isinstance(made, Asset):
-            return _plain(made.asset_path)
+            return plain_text(made.asset_path)
         return made
 
     def _signature(self, described: Message) -> LoadedConcreteFunction | LoadedFunction:
@@ -463,8 +478,8 @@ class _Objects:
             for end in ("-keys", "-values")
         ]
         if isinstance(table, Table) and saved[0] is not None and saved[1] is not None:
-            values = [self._state.bundle.read(each) for each in saved if each is not None]
-            table.fill(lookup.KeyValueTensorInitializer(*values, table.key_dtype, table.value_dtype))
+            found, values = self._state.bundle.read(saved[0]), self._state.bundle.read(saved[1])
+            table.fill(lookup.KeyValueTensorInitializer(found, values, table.key_dtype, table.value_dtype))
         return table
 
     def _concrete_of(self, number: int, name: str) -> str | None:
@@ -504,7 +519,7 @@ class _Graph:
         self.graph = graph_of(model.meta.graph_def)
         self._state.trainable |= trainable_names(model.meta)
         self.known = {
-            tensor_name(each.tensor_info.name): _plain(model.asset(number))
+            tensor_name(each.tensor_info.name): plain_text(model.asset(number))
             for number, each in enumerate(model.meta.asset_file_def)
         }
         restore_variables(self._state, self.graph, self._meta, self.known)
@@ -592,7 +607,7 @@ def restore_variables(state: State, graph: FileGraph, meta: Message, known: Mapp
     if not end or folder is None or not os.path.isfile(os.path.join(folder, "variables", "variables.index")):
         return
     given = dict(known)
-    given[tensor_name(meta.saver_def.filename_tensor_name)] = _plain("variables")
+    given[tensor_name(meta.saver_def.filename_tensor_name)] = plain_text("variables")
     name = tensor_name(end)[0]
     order = graph.order([name], frozenset(each for each, _ in given))
     GraphRun(state, is_host=True).follow(graph, order, given, ())

@@ -217,7 +217,9 @@ _host("RaggedGather", _gather, outputs="output_nested_splits*OUTPUT_RAGGED_RANK 
 def _range(run: OperationContext, node: FileNode, starts: Value, limits: Value, deltas: Value) -> Any:
     count = max(np.size(each) for each in (starts, limits, deltas))
     given = [np.broadcast_to(each, [count]) for each in (starts, limits, deltas)]
-    rows = [ranges.range(*each, dtype=node["T"]) for each in zip(*given, strict=True)]
+    rows = [
+        ranges.range(first, last, step, dtype=node["T"]) for first, last, step in zip(*given, strict=True)
+    ]
     splits = np.cumsum([0, *map(len, rows)]).astype(node.get("Tsplits", np.int64))
     return splits, np.concatenate(rows) if rows else np.zeros(0, node["T"])
 

@@ -421,7 +421,8 @@ def array_of(message: Message, where: str) -> np.ndarray:
     shape = shape_of(message.tensor_shape)
     if kind is None or shape is None or None in shape:
         raise DataLossError(f"The constant of {where} has no dtype or shape that can be read.")
-    count, dtype = math.prod(size for size in shape if size is not None), kind.dtype
+    sizes = [size for size in shape if size is not None]
+    count, dtype = math.prod(sizes), kind.dtype
     if message.tensor_content and dtype != _STRING:
         if len(message.tensor_content) != count * dtype.itemsize:
             raise DataLossError(
@@ -429,7 +430,7 @@ def array_of(message: Message, where: str) -> np.ndarray:
                 f"{dtype.itemsize}."
             )
         made = np.frombuffer(message.tensor_content, dtype.newbyteorder("<")).astype(dtype)
-        return made.reshape(shape)
+        return made.reshape(sizes)
     values = list_values(message, kind)
     if len(values) < count:
         if count * dtype.itemsize > _MOST_EXPANDED_BYTES:
@@ -439,7 +440,7 @@ def array_of(message: Message, where: str) -> np.ndarray:
         filled = np.full(count, last, dtype)
         filled[: len(values)] = values
         values = filled
-    return values[:count].reshape(shape)
+    return values[:count].reshape(sizes)
 
 
 _LISTS: dict[str, Any] = {

@@ -434,7 +434,9 @@ def _inline(graph: FileGraph, state: State) -> tuple[FileGraph, Any]:
         )
         for node in nodes
     }
-    inlined = _Inlined(graph.name, made, graph.parameters, map(resolve, graph.results), graph.effects)
+    inlined = _Inlined(
+        graph.name, made, graph.parameters, [resolve(each) for each in graph.results], graph.effects
+    )
     inlined.all_of = all_of
     return inlined, resolve
 

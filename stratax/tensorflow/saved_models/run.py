@@ -74,6 +74,22 @@ class GraphRun:
         order = graph.order([*(name for name, _ in targets), *effects], frozenset(name for name, _ in known))
         return self.follow(graph, order, dict(known), targets)
 
+    def evaluate_all(self, graph: FileGraph, known: Mapping[Output, Value], name: str) -> list[Value]:
+        """Return all outputs of a node of a graph.
+
+        Args:
+            graph: The graph.
+            known: Values of outputs that are known before.
+            name: The node's name.
+        """
+        values = dict(known)
+        order = graph.order([name], frozenset(each for each, _ in known))
+        self.follow(graph, order, values, ())
+        found = []
+        while (name, len(found)) in values:
+            found.append(values[name, len(found)])
+        return found
+
     def follow(
         self,
         graph: FileGraph,
