@@ -240,6 +240,16 @@ def _serving() -> list[Case]:
         ),
         *(
             Case(
+                name=f"serve-read-{model}",
+                what=f"requests/s of 16 clients, {model.upper()}, a SavedModel of TensorFlow's / TensorFlow",
+                program="_serving:against_tensorflow",
+                options={"model": model, "what": "rate", "max_batch": 32, "is_read": True},
+                target=Target(1.0, at_least=True),
+            )
+            for model in ("mlp", "cnn")
+        ),
+        *(
+            Case(
                 name=f"serve-{model}-p99",
                 what=f"time of 99 of 100 requests of 16 clients, {model.upper()} / TensorFlow behind the same server",
                 program="_serving:against_tensorflow",

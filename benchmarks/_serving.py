@@ -45,7 +45,9 @@ next(iter(loaded.signatures["serving_default"](tf.zeros([1, 28, 28, 1])).values(
 }
 
 
-def against_tensorflow(model: str, what: str, max_batch: int, plan: _measure.Plan) -> _measure.Figure:
+def against_tensorflow(
+    model: str, what: str, max_batch: int, plan: _measure.Plan, *, is_read: bool = False
+) -> _measure.Figure:
     """How requests of one row by 16 clients are answered, against TensorFlow behind the same server.
 
     Args:
@@ -54,11 +56,13 @@ def against_tensorflow(model: str, what: str, max_batch: int, plan: _measure.Pla
             answered, over TensorFlow's.
         max_batch: How many requests TensorFlow is given at a time, at most.
         plan: How long to measure.
+        is_read: Whether Stratax serves the SavedModel, too, instead of an export.
     """
     with tempfile.TemporaryDirectory() as folder:
         made = _export.model_of(model)
         ours, theirs = _written(made, pathlib.Path(folder))
-        with _served("stratax", ours, 32) as one, _served("tensorflow", theirs, max_batch) as other:
+        own = theirs if is_read else ours
+        with _served("stratax", own, 32) as one, _served("tensorflow", theirs, max_batch) as other:
             row = np.random.default_rng(0).random(made.input_shape[1:]).round(4).tolist()
             body = json.dumps({"instances": [row]}).encode()
             found: dict[int, list[Answered]] = {one: [], other: []}

@@ -16,7 +16,9 @@ import h5py
 import keras
 from keras.src import api_export, backend
 from keras.src.backend.common import global_state
+from keras.src.legacy.saving import json_utils, saving_utils
 from keras.src.legacy.saving.legacy_h5_format import save_weights_to_hdf5_group
+from keras.src.legacy.saving.saving_options import keras_option_scope
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 from keras.src.ops.function import Function, map_graph
 from keras.src.saving import serialization_lib
@@ -119,6 +121,8 @@ DOWNLOADING = (
         for name in ("boston_housing", "california_housing", "imdb", "mnist", "reuters")
     ),
 )
+# Where `load_model` is.
+LOADING = ("keras.models:load_model", "keras.saving:load_model", "keras.src.saving.saving_api:load_model")
 # Where Keras has the method that takes losses.
 ADDING_LOSSES = ("keras:Layer.add_loss", "keras.src.models.functional:Functional.add_loss")
 OF_LOGITS = tuple(
@@ -205,6 +209,7 @@ WIDENED = (
     *CELLS,
     *APPLICATIONS,
     *DOWNLOADING,
+    *LOADING,
 )
 # Whether layers that have no `build` are built by the call itself, and not by a symbolic one in front of it.
 _BUILT_BY_CALLS: Slot[bool] = Slot("layers are built by calls", False)
@@ -279,6 +284,31 @@ def save_hdf5_weights(model: keras.Model, path: str) -> None:
     """
     with h5py.File(path, "w") as file:
         save_weights_to_hdf5_group(file, model)
+
+
+def model_of_keras2(config: str, custom_objects: dict[str, Any] | None) -> keras.Model:
+    """Return the model that a configuration of Keras 2 describes; Python code in it is refused.
+
+    Args:
+        config: The configuration, as JSON.
+        custom_objects: Classes and functions of the program by name.
+    """
+    with keras_option_scope(use_legacy_config=True), serialization_lib.SafeModeScope(True):
+        return saving_utils.model_from_config(json_utils.decode(config), custom_objects=custom_objects)
+
+
+def compile_as_keras2(model: keras.Model, training: str, custom_objects: dict[str, Any] | None) -> None:
+    """Compile a model as it was when Keras 2 saved it.
+
+    Args:
+        model: The model.
+        training: What it was compiled with, as JSON.
+        custom_objects: Classes and functions of the program by name.
+    """
+    with keras_option_scope(use_legacy_config=True), serialization_lib.SafeModeScope(True):
+        given = saving_utils.compile_args_from_training_config(json_utils.decode(training), custom_objects)
+    model.compile(**given)
+    saving_utils.try_build_compiled_arguments(model)
 
 
 def compute_spec(function: Callable[..., Any], *args: object, **kwargs: object) -> Any:

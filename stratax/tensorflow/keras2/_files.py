@@ -21,7 +21,7 @@ from stratax.errors import BadArgumentError
 from stratax.io import local_path, replace_file
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.checkpoints import conversion
-from stratax.tensorflow.keras2 import _hdf5
+from stratax.tensorflow.keras2 import _hdf5, _saved_models
 
 _MODEL = "keras.src.models.model:Model"
 _WEIGHTS = ".weights.h5"
@@ -35,6 +35,7 @@ def install() -> None:
     seam.widen(f"{_MODEL}.load_weights", _load_weights)
     seam.widen("keras:callbacks.ModelCheckpoint.__init__", _checkpoint)
     _hdf5.install()
+    _saved_models.install()
     for path in seam.DOWNLOADING:
         seam.widen(path, _into_folders)
 

@@ -150,7 +150,7 @@ class _Import:
         """Add all nodes; return what is asked for."""
         graph = self._graph
         in_frames = _find_in_frames(graph)
-        hidden = _hidden_nodes(graph, is_strict=self._is_strict) | in_frames
+        hidden = _find_hidden(graph, is_strict=self._is_strict) | in_frames
         order = order_of(graph, [each for each in graph.nodes if each not in hidden], ())
         check(graph, order, self._state, "graph")
         if initialize:
@@ -196,7 +196,7 @@ class _Import:
 
         if node.op in _PARSING:
             # What is parsed has to be there.
-            made: Any = tuple(building.add_typed(call, (operands,), _parsed(node), name, node.op))
+            made: Any = tuple(building.add_typed(call, (operands,), _types_of_parsing(node), name, node.op))
         else:
             made = building.add(call, (operands,), {"name": name}, kind=node.op)
         for number, each in enumerate(made if isinstance(made, tuple) else [made]):
@@ -227,7 +227,7 @@ class _Import:
 _PARSING = ("ParseExample", "ParseExampleV2")
 
 
-def _parsed(node: FileNode) -> list[tuple[Any, Any]]:
+def _types_of_parsing(node: FileNode) -> list[tuple[Any, Any]]:
     """Return the shapes and dtypes of what a node parses."""
     places, text = DType("int64"), node.get("sparse_types", [])
     dense = zip(node.get("dense_shapes", []), node.get("Tdense", []), strict=True)
@@ -251,7 +251,7 @@ _CHANGING = (
 )
 
 
-def _hidden_nodes(graph: FileGraph, *, is_strict: bool) -> set[str]:
+def _find_hidden(graph: FileGraph, *, is_strict: bool) -> set[str]:
     """Return the nodes that have no part in what a session computes.
 
     Those are nodes that initialize, save and restore, and, of a graph that comes with its training, what can't be

@@ -85,7 +85,7 @@ class GraphRun:
         values = dict(known)
         order = graph.order([name], frozenset(each for each, _ in known))
         self.follow(graph, order, values, ())
-        found = []
+        found: list[Value] = []
         while (name, len(found)) in values:
             found.append(values[name, len(found)])
         return found

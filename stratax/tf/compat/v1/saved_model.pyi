@@ -12,4 +12,4 @@ tag_constants = stratax.tensorflow.exports.saved_model_names
 load_v2 = stratax.tensorflow.saved_models.loading.load
 maybe_saved_model_directory = stratax.tensorflow.saved_models.loading.contains_saved_model
 loader = stratax.tensorflow.saved_models.loader
-load = stratax.tensorflow.saved_models.loading.load_into_session
+load = stratax.tensorflow.saved_models.loading.load_into_session  # type: ignore[assignment]
