@@ -5,6 +5,7 @@ of a program's own class is a model whose calls are the functions that were save
 """
 
 import functools
+import inspect
 import json
 import os
 from collections.abc import Callable
@@ -33,6 +34,10 @@ _MESSAGES = make_messages(
 )
 # What Keras 2 calls a metric that was given as a function.
 _MEAN = "MeanMetricWrapper"
+# Activations that are other functions in Keras 3.
+_OTHERWISE = ("hard_sigmoid",)
+# What a layer is not asked for, as Keras 2 writes it.
+_BY_DEFAULT = (None, False, True, 1, [], {})
 _ENDPOINTS = ("serving_default", "serve")
 
 
@@ -86,20 +91,20 @@ def load_saved_model(
         return SavedKerasModel(path)
     training = described.get("training_config")
     if compiles and training:
-        seam.compile_as_keras2(model, json.dumps(_with_named_metrics(training)), custom_objects)
+        seam.compile_as_keras2(model, json.dumps(_name_metrics(training)), custom_objects)
     return model
 
 
-def _with_named_metrics(described: Any) -> Any:
+def _name_metrics(described: Any) -> Any:
     """Return what a model was compiled with, and metrics that are means of functions by the functions' names."""
     if isinstance(described, list):
-        return [_with_named_metrics(each) for each in described]
+        return [_name_metrics(each) for each in described]
     if not isinstance(described, dict):
         return described
     name = (described.get("config") or {}).get("fn") if described.get("class_name") == _MEAN else None
     if isinstance(name, str):
         return name
-    return {key: _with_named_metrics(each) for key, each in described.items()}
+    return {key: _name_metrics(each) for key, each in described.items()}
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -124,13 +129,45 @@ def _build(path: str, described: dict[str, Any], custom_objects: dict[str, Any] 
     if not config or not (config.get("config") or {}).get("layers"):
         return None
     try:
-        model = seam.model_of_keras2(json.dumps(config), custom_objects)
+        model = seam.model_of_keras2(json.dumps(_as_keras3(config)), custom_objects)
         if model.weights:
             conversion.load_weights(model, path)
     except (StrataxError, ValueError, TypeError, KeyError, AttributeError, ImportError, NotImplementedError):
         # Layers of the program's own, Python code, or what Keras 3 has no layer for: the functions do it.
         return None
     return model
+
+
+def _as_keras3(config: Any) -> Any:
+    """Return a configuration without what Keras 3's layers do not take and Keras 2's had by default."""
+    if isinstance(config, list):
+        return [_as_keras3(each) for each in config]
+    if not isinstance(config, dict):
+        return config
+    if config.get("activation") in _OTHERWISE or config.get("recurrent_activation") in _OTHERWISE:
+        raise NotImplementedError(config)
+    made = {key: _as_keras3(each) for key, each in config.items()}
+    kind = getattr(keras.layers, str(config.get("class_name")), None)
+    if isinstance(kind, type) and isinstance(made.get("config"), dict):
+        taken = _parameters(kind)
+        made["config"] = {
+            key: each for key, each in made["config"].items() if key in taken or each not in _BY_DEFAULT
+        }
+    return made
+
+
+def _parameters(kind: type) -> set[str]:
+    """Return the names of the arguments that a layer's class takes."""
+    found: set[str] = set()
+    for each in kind.__mro__:
+        if "__init__" not in vars(each):
+            continue
+        parameters = inspect.signature(each.__init__).parameters.values()
+        found |= {parameter.name for parameter in parameters}
+        # Without any other names, its own are all.
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break
+    return found | {"batch_input_shape", "ragged"}
 
 
 @keras.saving.register_keras_serializable("stratax")

@@ -6,7 +6,6 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
-from stratax.tensorflow.keras2._saved_models import SavedKerasModel
 from tests.golden.saved_models_cases import answers_of, differences
 from tests.tensorflow.saved_models.files import unpack
 
@@ -46,7 +45,7 @@ def test_a_model_of_a_class_that_is_not_here_calls_its_functions(tmp_path):
     with tf.distribute.MirroredStrategy().scope():
         model = tf.keras.models.load_model(folder / "model")
         model.compile("sgd", "mse")
-    assert isinstance(model, SavedKerasModel)
+    assert type(model).__name__ == "SavedKerasModel"
     x, y = given(folder)
     assert differences({"y": y}, {"y": model.predict(x, verbose=0)}) == []
     assert len(model.trainable_variables) == 4
