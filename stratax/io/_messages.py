@@ -10,19 +10,10 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _PACKAGE = "tensorflow"
 _FieldProto = descriptor_pb2.FieldDescriptorProto
-_SCALARS = {
-    "bool": _FieldProto.TYPE_BOOL,
-    "bytes": _FieldProto.TYPE_BYTES,
-    "double": _FieldProto.TYPE_DOUBLE,
-    "fixed32": _FieldProto.TYPE_FIXED32,
-    "float": _FieldProto.TYPE_FLOAT,
-    "int32": _FieldProto.TYPE_INT32,
-    "int64": _FieldProto.TYPE_INT64,
-    "sint64": _FieldProto.TYPE_SINT64,
-    "string": _FieldProto.TYPE_STRING,
-    "uint32": _FieldProto.TYPE_UINT32,
-    "uint64": _FieldProto.TYPE_UINT64,
-}
+_NAMES = (
+    "bool", "bytes", "double", "fixed32", "float", "int32", "int64", "sint64", "string", "uint32", "uint64",
+)  # fmt: skip
+_SCALARS = {name: getattr(_FieldProto, f"TYPE_{name.upper()}") for name in _NAMES}
 
 # Number and type of each field by name. A type: a scalar or message, after `repeated`, `oneof` or `map` (of text).
 Fields = Mapping[str, tuple[int, str]]

@@ -188,7 +188,15 @@ class FileFunction:
             UnimplementedError: An operation of it is not known.
         """
         if self._program is None:
-            self._program = self._make()
+            try:
+                self._program = self._make()
+            except (LookupError, AttributeError, TypeError, ValueError, RecursionError) as error:
+                if isinstance(error, StrataxError):
+                    raise
+                raise DataLossError(
+                    f"The function {shown(self.name)} of a file is damaged ({type(error).__name__}: "
+                    f"{str(error)[:200]})."
+                ) from error
         return self._program
 
     def look(self) -> None:
@@ -197,8 +205,7 @@ class FileFunction:
         Raises:
             UnimplementedError: One is not.
         """
-        if self._program is None:
-            self._program = self._make()
+        _ = self.program
 
     def __call__(self, arrays: list[Any]) -> list[Any]:
         return self._gives.pack(self.program(self._takes.unpack([plain_text(each) for each in arrays])))

@@ -20,6 +20,7 @@ from stratax.tensorflow.saved_models.operations import Value, table
 from stratax.tensorflow.saved_models.run import GraphRun
 from stratax.tensorflow.saved_models.state import State
 
+_PARAMETERS = ("Placeholder", "_Arg")
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 # More nodes than any model has: functions that call one another twice each would be without end.
 _MOST_NODES = 1 << 20
@@ -82,6 +83,9 @@ class FileProgram:
         ends = [*(each for each, _ in self._results), *_all_effects(self._graph, effects)]
         self._order = order_of(self._graph, ends, known)
         check(self._graph, self._order, state, name)
+        unfed = [node for node in self._order if node.op in _PARAMETERS]
+        if unfed:
+            raise DataLossError(f"The function {shown(name)} is damaged: nothing feeds the node {unfed[0]}.")
         self._stages = _Stages(
             self._graph, self._order, state, set(self._parameters), set(self._captured), self._results
         )
@@ -323,7 +327,7 @@ def check(graph: FileGraph, order: Iterable[FileNode], state: State, name: str) 
 
     def look(nodes: Iterable[FileNode], where: str, path: tuple[str, ...]) -> None:
         for node in nodes:
-            if node.op not in operations and node.op not in ("Placeholder", "_Arg"):
+            if node.op not in operations and node.op not in _PARAMETERS:
                 raise UnimplementedError(
                     f"The operation {node.op} is not known here. It stands at the node {shown(node.name)} of {where} "
                     "in a file that TensorFlow wrote. Expected: one of the "
