@@ -41,13 +41,7 @@ class Recorder(Protocol):
         """What stands for a function of text of such: see `stratax.tensorflow.ops.calls.labels.Apply`."""
 
     def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what stands for the result of a layer or operation of Keras, as `record_call` does.
-
-        Args:
-            operation: The layer, or the operation.
-            args: What it is called with.
-            kwargs: Likewise, by name.
-        """
+        """Return what stands for the result of a layer or operation of Keras, as `record_call` does."""
 
     @property
     def phase(self) -> Any:

@@ -53,6 +53,7 @@ from stratax.data import serialize_tensor as serialize_tensor
 from stratax.image import random_crop as random_crop
 from stratax.image import saturate_cast as saturate_cast
 from stratax.io.gfile import write_file as write_file
+from stratax.tensorflow.graph._gradients import hessians as hessians
 from stratax.tensorflow.graph._queues import FIFOQueue as FIFOQueue
 from stratax.tensorflow.graph._queues import PaddingFIFOQueue as PaddingFIFOQueue
 from stratax.tensorflow.graph._queues import QueueBase as QueueBase

@@ -40,6 +40,7 @@ from stratax.tensorflow.estimator._monitored import MonitoredTrainingSession as 
 from stratax.tensorflow.estimator._monitored import SingularMonitoredSession as SingularMonitoredSession
 from stratax.tensorflow.estimator._monitored import Supervisor as Supervisor
 from stratax.tensorflow.graph._coordinator import Coordinator as Coordinator
+from stratax.tensorflow.graph._devices import replica_device_setter as replica_device_setter
 from stratax.tensorflow.graph._graph_def import write_graph as write_graph
 from stratax.tensorflow.graph._producers import batch as batch
 from stratax.tensorflow.graph._producers import batch_join as batch_join

@@ -1334,6 +1334,17 @@ def queues_by_hand(tf):
     return found
 
 
+@case
+def hessians(tf):
+    x, scale = tf.placeholder(tf.float32, [3]), tf.Variable([[1.0, 2.0]])
+    y = tf.reduce_sum(x**3) * tf.reduce_sum(scale**2) + x[0] * x[1]
+    found = tf.hessians(y, [x, scale])
+    slopes = tf.gradients(tf.gradients(y, x)[0], x)[0]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        return sess.run([*found, slopes], {x: [1.0, -2.0, 0.5]})
+
+
 @contrib_case
 def contrib_layers(tf):
     layers, slim = tf.contrib.layers, tf.contrib.slim
@@ -1405,3 +1416,20 @@ def characters_one_by_one(tf):
             found.append([loss, total, state[1].h])
         found.append(sess.run(own, feed))
     return found
+
+
+@contrib_case
+def tags_of_sentences(tf):
+    scores, tags = tf.placeholder(tf.float32, [None, 4, 3]), tf.placeholder(tf.int32, [None, 4])
+    lengths = tf.placeholder(tf.int32, [None])
+    with tf.variable_scope("crf", initializer=tf.constant_initializer(0.1)):
+        likelihood, chances = tf.contrib.crf.crf_log_likelihood(scores, tags, lengths)
+    best, best_score = tf.contrib.crf.crf_decode(scores, chances, lengths)
+    loss = tf.contrib.seq2seq.sequence_loss(scores, tags, tf.sequence_mask(lengths, 4, dtype=tf.float32))
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(-likelihood) + loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        feed = {scores: numbers(2, 4, 3), tags: [[0, 1, 2, 1], [2, 2, 0, 0]], lengths: [4, 2]}
+        found = sess.run([likelihood, loss, best, best_score], feed)
+        sess.run(train, feed)
+        return [*found, sess.run(chances)]

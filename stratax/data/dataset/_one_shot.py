@@ -127,7 +127,11 @@ class _Computed(_Part):
 class _Recorder:
     """Has calls with parts of elements among their operands wait for the elements: see `stratax.base.recording`."""
 
-    lookup = apply = None
+    lookup = apply = phase = None
+
+    def record_operation(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return `NOT_RECORDED`: layers compute what they are called with."""
+        return NOT_RECORDED
 
     def record_call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what stands for a call's result; `NOT_RECORDED` where it has no part of an element."""

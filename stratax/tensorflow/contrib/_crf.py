@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax.base.recording import composite
 from stratax.base.typing import TensorLike
 from stratax.tensorflow import v1
 from stratax.tensorflow.ops.arrays.indexing import reverse_sequence
@@ -19,6 +20,7 @@ def _mask(lengths: object, steps: int) -> Any:
     return jnp.arange(steps) < on_device(lengths)[:, None]
 
 
+@composite
 def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, inputs: TensorLike) -> Any:
     """Return the sum of the tags' own scores, as `tf.contrib.crf.crf_unary_score`.
 
@@ -35,6 +37,7 @@ def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, input
     return jnp.sum(found * _mask(sequence_lengths, tags.shape[1]), 1)
 
 
+@composite
 def crf_binary_score(
     tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike
 ) -> Any:
@@ -53,6 +56,7 @@ def crf_binary_score(
     return jnp.sum(found * _mask(sequence_lengths, tags.shape[1])[:, 1:], 1)
 
 
+@composite
 def crf_sequence_score(
     inputs: TensorLike, tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike
 ) -> Any:
@@ -72,6 +76,7 @@ def crf_sequence_score(
     )
 
 
+@composite
 def crf_multitag_sequence_score(
     inputs: TensorLike, tag_bitmap: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike
 ) -> Any:
@@ -126,6 +131,7 @@ def _rest(scores: Any, lengths: Any) -> tuple[Any, Any, Any]:
     return scores[:, 0], others, jnp.maximum(0, on_device(lengths) - 1)
 
 
+@composite
 def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Any:
     """Return the logarithm of the sum over all sequences of tags, as `tf.contrib.crf.crf_log_norm`.
 
@@ -142,6 +148,7 @@ def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_pa
     return jnp.where(on_device(sequence_lengths) <= 0, 0.0, jax.nn.logsumexp(first, axis=1))
 
 
+@composite
 def crf_log_likelihood(
     inputs: TensorLike,
     tag_indices: TensorLike,
@@ -188,6 +195,7 @@ class _Backward(RNNCell):
         return tags, tags
 
 
+@composite
 def crf_decode(
     potentials: TensorLike, transition_params: TensorLike, sequence_length: TensorLike
 ) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax import errors
+from stratax.base.recording import recordable
 from stratax.base.shown import shown
 from stratax.core import control
 from stratax.data.elements import if_constant
@@ -225,6 +226,7 @@ def _choose(condition: Any, value: Any, other: Any) -> Any:
     return jnp.where(condition.reshape(*condition.shape, *[1] * (value.ndim - condition.ndim)), value, other)
 
 
+@recordable
 def sequence_loss(
     logits: Any,
     targets: Any,

@@ -36,7 +36,7 @@ def _picture(given: _Arguments, size: int) -> bytes:
     return encode_jpeg(np.zeros((size, size + 1, 1 if size % 2 else 3), np.uint8))
 
 
-def _feature(kind: Any, size: int, *, is_row: bool = False) -> Feature:
+def _feature(kind: Any, size: int, *, is_row: bool = False) -> Any:
     """Return a feature of zeros, with as many values as there may be."""
     sizes = getattr(kind, "shape", None)
     count = size if sizes is None else int(np.prod(sizes, dtype=int))

@@ -1,6 +1,7 @@
 """Gradients in a graph: tensors like all others, which tapes compute when a session runs them (graph layer)."""
 
 import contextlib
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,7 +13,8 @@ from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.tensorflow.graph._building import Building
 from stratax.tensorflow.graph._nodes import GraphCall, GraphTensor
-from stratax.tensorflow.v1 import current
+from stratax.tensorflow.ops.arrays.arrays import reshape, stack
+from stratax.tensorflow.v1 import current, gradients
 
 
 class GraphDerivatives:
@@ -93,6 +95,58 @@ def differentiate(ys: list[Any], xs: list[Any], grad_ys: list[Any] | None, stopp
             for y, each in zip(ys, grad_ys, strict=True)
         ]
     return list(current().derivatives.gradients(ys, xs, given, zero=True))
+
+
+def hessians(
+    ys: PyTree,
+    xs: PyTree,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: object = None,
+) -> list[Any]:
+    """Return the second derivatives of the sum of tensors by each of several, as `tf.hessians`.
+
+    Each element of a first derivative is differentiated by itself: meant for few.
+
+    Args:
+        ys: A tensor or several.
+        xs: Variables and tensors, whose shapes are known.
+        name: Ignored.
+        colocate_gradients_with_ops: Ignored.
+        gate_gradients: Ignored.
+        aggregation_method: Ignored.
+
+    Returns:
+        For each of `xs` a tensor of shape `(*shape, *shape)`.
+
+    Raises:
+        BadArgumentError: If a shape is not known, or `ys` do not depend on one of `xs`.
+
+    Example:
+        >>> import stratax.tf.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session() as session:
+        ...     x = tf.placeholder(tf.float32, [2])
+        ...     print(session.run(tf.hessians(tf.reduce_sum(x**3), x), {x: [1, 2]})[0])
+        [[ 6.  0.]
+         [ 0. 12.]]
+    """
+    return [_differentiate_twice(ys, each) for each in _as_list(xs)]
+
+
+def _differentiate_twice(ys: PyTree, x: PyTree) -> Any:
+    sizes = None if x.shape.rank is None else x.shape.as_list()
+    if sizes is None or None in sizes:
+        raise errors.BadArgumentError(
+            f"Second derivatives are taken of a tensor of a known shape. Received: {shown(x)}. Give its shape."
+        )
+    (first,) = gradients(ys, x)
+    if first is None:
+        raise errors.BadArgumentError(f"Nothing of ys depends on x. Received: x={shown(x)}.")
+    flat = reshape(first, [-1])
+    count = math.prod(sizes)
+    rows = [gradients(flat[index], x, unconnected_gradients="zero")[0] for index in range(count)]
+    return reshape(stack(rows), [*sizes, *sizes])
 
 
 def _find_behind(targets: list[Any], stopped: list[Any]) -> set[int]:

@@ -115,3 +115,13 @@ def test_the_values_of_components_are_not_known():
             with pytest.raises(errors.BadTypeError, match=r"Compute in dataset\.map"):
                 use(found)
         assert dataset_of_parts((4, 5)) is None
+
+
+def test_layers_that_an_input_fn_calls_compute():
+    with symbolic_iterators():
+        part = PAIRS.make_one_shot_iterator().get_next()[1]
+        layer = tf.keras.layers.Rescaling(2.0)
+        assert np.asarray(layer(np.ones(2, "float32"))).tolist() == [2, 2]
+        assert tf.keras.Sequential([tf.keras.Input((2,)), layer]).output.shape == (None, 2)
+        assert tf.keras.backend.learning_phase() == 0
+    assert part is not None
