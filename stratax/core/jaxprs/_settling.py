@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsInt, TypeAlias
 
 import jax
 import jax.extend.core
@@ -13,11 +13,15 @@ from jax import lax
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.base.typing import TensorLike
 from stratax.core.jaxprs._chosen import is_size, places_p
 from stratax.core.jaxprs._evaluate import bind, value_of
 from stratax.core.jaxprs._walk import contains, inside
 from stratax.seams import jax as seam
 from stratax.seams import jax_arrays
+
+# An equation of a jaxpr, of whose variables' types JAX says less than there is.
+_Equation: TypeAlias = Any
 
 
 def settle(closed: jax.extend.core.ClosedJaxpr, *, cuts: bool, is_part: bool) -> jax.extend.core.ClosedJaxpr:
@@ -31,11 +35,11 @@ def settle(closed: jax.extend.core.ClosedJaxpr, *, cuts: bool, is_part: bool) ->
     return jax.make_jaxpr(compute)(*closed.in_avals)
 
 
-def _is_places(equation: jax.extend.core.JaxprEqn) -> bool:
+def _is_places(equation: _Equation) -> bool:
     return equation.primitive is places_p
 
 
-def _has_symbols(equation: jax.extend.core.JaxprEqn) -> bool:
+def _has_symbols(equation: _Equation) -> bool:
     atoms = (*equation.invars, *equation.outvars)
     return equation.primitive.name == "dim_as_value" or any(
         any(map(is_size, getattr(atom.aval, "shape", ()))) for atom in atoms
@@ -61,7 +65,7 @@ class _Settler:
             known |= zip(equation.outvars, self._results(equation, operands), strict=True)
         return [value_of(known, atom) for atom in jaxpr.outvars]
 
-    def _results(self, equation: jax.extend.core.JaxprEqn, operands: list[jax.Array]) -> list[Any]:
+    def _results(self, equation: _Equation, operands: list[jax.Array]) -> list[Any]:
         primitive = equation.primitive
         if primitive is places_p:
             return [self._places(equation.params["size"], *operands)]
@@ -73,7 +77,7 @@ class _Settler:
         if primitive.name in _CALLS and not (self._is_part and primitive.name == "custom_vjp_call"):
             return self._call(equation, operands)
         if primitive.name == "shard_map" and not _has_symbols(equation):
-            return _on_devices(equation, operands, within)
+            return _on_devices(equation, operands)
         rule = _RULES.get(primitive.name)
         if rule is None and primitive.name in _ELEMENTWISE:
             return bind(equation, operands)
@@ -82,7 +86,7 @@ class _Settler:
         made = rule(self, equation, *operands)
         return made if primitive.multiple_results else [made]
 
-    def _call(self, equation: jax.extend.core.JaxprEqn, operands: list[jax.Array]) -> list[Any]:
+    def _call(self, equation: _Equation, operands: list[jax.Array]) -> list[Any]:
         called = next(
             equation.params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in equation.params
         )
@@ -96,7 +100,7 @@ class _Settler:
         self._count[name] = jnp.sum(mask, dtype=jnp.int32)
         return jnp.nonzero(mask, size=mask.shape[0], fill_value=0)[0].astype(jnp.int32)
 
-    def most(self, size: object) -> int:
+    def most(self, size: SupportsInt) -> int:
         """Return how large a size can get."""
         return seam.size_of(size, self._find_most) if is_size(size) else int(size)
 
@@ -105,7 +109,7 @@ class _Settler:
             raise _make_refusal("use in a loop or a condition of what was made outside")
         return self._most[name]
 
-    def count(self, size: object) -> Any:
+    def count(self, size: SupportsInt) -> Any:
         """Return how large a size is, when the program runs."""
         return jax_arrays.compute_size(size, self._count) if is_size(size) else int(size)
 
@@ -117,7 +121,7 @@ class _Settler:
         self,
         aval: jax.core.ShapedArray,
         array: jax.Array,
-        value: jax.Array,
+        value: TensorLike,
         axes: Sequence[int] | None = None,
     ) -> Any:
         """Return an array with a value behind its true sizes."""
@@ -128,11 +132,9 @@ class _Settler:
         return array
 
 
-def _on_devices(
-    equation: jax.extend.core.JaxprEqn, operands: list[jax.Array], jaxpr: jax.extend.core.Jaxpr
-) -> list[Any]:
+def _on_devices(equation: _Equation, operands: list[jax.Array]) -> list[Any]:
     """Compute what each device computes by itself."""
-    params = equation.params
+    params, jaxpr = equation.params, next(inside(equation))
     function = jax.shard_map(
         lambda *own: tuple(_Settler().run(jaxpr, (), own)),
         mesh=params["mesh"],
@@ -191,7 +193,7 @@ def _limits(dtype: np.dtype) -> tuple[Any, Any]:
 
 
 def _reduction(neutral: Callable[[Any], Any]) -> Rule:
-    def reduce(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array) -> Any:
+    def reduce(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
         axes = equation.params["axes"]
         filled = settler.fill(equation.invars[0].aval, operand, neutral(operand.dtype), axes)
         return bind(equation, [filled], **_size_params(settler, equation))[0]
@@ -200,7 +202,7 @@ def _reduction(neutral: Callable[[Any], Any]) -> Rule:
 
 
 def _running(neutral: Callable[[Any], Any]) -> Rule:
-    def run(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array) -> Any:
+    def run(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
         # Backwards what is behind comes first.
         axes = [equation.params["axis"]]
         filled = settler.fill(equation.invars[0].aval, operand, neutral(operand.dtype), axes)
@@ -209,7 +211,7 @@ def _running(neutral: Callable[[Any], Any]) -> Rule:
     return run
 
 
-def _size_params(settler: _Settler, equation: jax.extend.core.JaxprEqn) -> dict[str, Any]:
+def _size_params(settler: _Settler, equation: _Equation) -> dict[str, Any]:
     """Return the parameters of an equation that are sizes, as they can get."""
     return {
         name: tuple(map(settler.most, value))
@@ -218,17 +220,15 @@ def _size_params(settler: _Settler, equation: jax.extend.core.JaxprEqn) -> dict[
     }
 
 
-def _with_sizes(settler: _Settler, equation: jax.extend.core.JaxprEqn, *operands: jax.Array) -> Any:
+def _with_sizes(settler: _Settler, equation: _Equation, *operands: jax.Array) -> Any:
     return bind(equation, operands, **_size_params(settler, equation))[0]
 
 
-def _dim_as_value(settler: _Settler, equation: jax.extend.core.JaxprEqn) -> Any:
+def _dim_as_value(settler: _Settler, equation: _Equation) -> Any:
     return jnp.asarray(settler.count(equation.params["dim"]), equation.outvars[0].aval.dtype)
 
 
-def _dot_general(
-    settler: _Settler, equation: jax.extend.core.JaxprEqn, left: jax.Array, right: jax.Array
-) -> Any:
+def _dot_general(settler: _Settler, equation: _Equation, left: jax.Array, right: jax.Array) -> Any:
     (of_left, of_right), _ = equation.params["dimension_numbers"]
     filled = [
         settler.fill(atom.aval, operand, 0, axes)
@@ -237,7 +237,7 @@ def _dot_general(
     return bind(equation, filled)[0]
 
 
-def _reshape(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array) -> Any:
+def _reshape(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
     before, after = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
     sizes = settler.shape(equation.outvars[0].aval)
     # Where each symbol stands behind as many elements as before, what counts stays in front.
@@ -265,7 +265,7 @@ def _fronts(settler: _Settler, shape: Sequence[Any]) -> list[Any]:
     )
 
 
-def _slice(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array) -> Any:
+def _slice(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
     params, sizes = equation.params, settler.shape(equation.outvars[0].aval)
     strides = params["strides"] or (1,) * len(sizes)
     for axis, (start, size, stride) in enumerate(zip(params["start_indices"], sizes, strides, strict=True)):
@@ -277,15 +277,13 @@ def _slice(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.A
     return operand
 
 
-def _split(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array) -> Any:
+def _split(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
     if is_size(equation.invars[0].aval.shape[equation.params["axis"]]):
         raise _make_refusal("split")
     return bind(equation, [operand])
 
 
-def _dynamic_slice(
-    settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array, *starts: jax.Array
-) -> Any:
+def _dynamic_slice(settler: _Settler, equation: _Equation, operand: jax.Array, *starts: jax.Array) -> Any:
     sizes = settler.shape(equation.outvars[0].aval)
     for axis, (start, size) in enumerate(zip(starts, equation.params["slice_sizes"], strict=True)):
         last = settler.count(equation.invars[0].aval.shape[axis]) - settler.count(size)
@@ -294,14 +292,14 @@ def _dynamic_slice(
     return operand
 
 
-def _rev(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array) -> Any:
+def _rev(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
     for axis in equation.params["dimensions"]:
         places = settler.count(equation.invars[0].aval.shape[axis]) - 1 - jnp.arange(operand.shape[axis])
         operand = jnp.take(operand, places, axis=axis, mode="clip")
     return operand
 
 
-def _pad(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Array, value: jax.Array) -> Any:
+def _pad(settler: _Settler, equation: _Equation, operand: jax.Array, value: jax.Array) -> Any:
     sizes = settler.shape(equation.outvars[0].aval)
     for axis, (low, _, between) in enumerate(equation.params["padding_config"]):
         if between:
@@ -315,7 +313,7 @@ def _pad(settler: _Settler, equation: jax.extend.core.JaxprEqn, operand: jax.Arr
     return operand
 
 
-def _concatenate(settler: _Settler, equation: jax.extend.core.JaxprEqn, *operands: jax.Array) -> Any:
+def _concatenate(settler: _Settler, equation: _Equation, *operands: jax.Array) -> Any:
     axis = equation.params["dimension"]
     # Each behind what counts of the one before, over what does not.
     made = jnp.zeros(settler.shape(equation.outvars[0].aval), operands[0].dtype)
@@ -330,7 +328,7 @@ def _concatenate(settler: _Settler, equation: jax.extend.core.JaxprEqn, *operand
 
 def _scatter_add(
     settler: _Settler,
-    equation: jax.extend.core.JaxprEqn,
+    equation: _Equation,
     operand: jax.Array,
     indices: jax.Array,
     updates: jax.Array,
@@ -341,7 +339,7 @@ def _scatter_add(
 
 def _scatter(
     settler: _Settler,
-    equation: jax.extend.core.JaxprEqn,
+    equation: _Equation,
     operand: jax.Array,
     indices: jax.Array,
     updates: jax.Array,

@@ -7,7 +7,7 @@ there a gathered element is NaN or the smallest whole number, and what is scatte
 import builtins
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -289,9 +289,9 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
     return call_with_library(_mask, array, places=places, first=first, last=last)
 
 
-def _is_settled(mask: TensorLike) -> bool:
+def _is_settled(mask: TensorLike) -> TypeGuard[Array]:
     """Return whether values decide a size that the program settles when it runs."""
-    if not is_traced(mask) or any(map(is_symbolic_size, mask.shape)):
+    if not is_traced(mask) or any(map(is_symbolic_size, np.shape(mask))):
         return False
     from stratax.core import jaxprs
 
