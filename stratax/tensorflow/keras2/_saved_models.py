@@ -37,7 +37,7 @@ _MEAN = "MeanMetricWrapper"
 # Activations that are other functions in Keras 3.
 _OTHERWISE = ("hard_sigmoid",)
 # What a layer is not asked for, as Keras 2 writes it.
-_BY_DEFAULT = (None, False, True, 1, [], {})
+_BY_DEFAULT: tuple[Any, ...] = (None, False, True, 1, [], {})
 _ENDPOINTS = ("serving_default", "serve")
 
 
@@ -160,9 +160,9 @@ def _parameters(kind: type) -> set[str]:
     """Return the names of the arguments that a layer's class takes."""
     found: set[str] = set()
     for each in kind.__mro__:
-        if "__init__" not in vars(each):
+        if (initialize := vars(each).get("__init__")) is None:
             continue
-        parameters = inspect.signature(each.__init__).parameters.values()
+        parameters = inspect.signature(initialize).parameters.values()
         found |= {parameter.name for parameter in parameters}
         # Without any other names, its own are all.
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
