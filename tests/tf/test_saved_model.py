@@ -61,20 +61,6 @@ def test_functions_take_the_arguments_of_tensorflow():
     assert not tf.compat.v1.saved_model.maybe_saved_model_directory("/nowhere")
 
 
-@pytest.mark.parametrize("name", ["keras2_saved", "keras3_exported"])
-def test_a_damaged_saved_model_of_tensorflow_is_refused_as_a_whole_one(tmp_path, name):
-    rng = random.Random(3)
-    for number in range(100):
-        folder = tmp_path / str(number)
-        shutil.copytree(CONVERSIONS / name, folder)
-        damaged(folder, rng)
-        # Without `saved_model.pb` it is no SavedModel of anybody's.
-        with pytest.raises(
-            (tf.errors.UnimplementedError, tf.errors.NotFoundError), match=r"\d'.*Expected: a folder"
-        ):
-            tf.saved_model.load(str(folder))
-
-
 def test_weights_of_a_damaged_saved_model_are_right_or_refused(tmp_path):
     rng, found = random.Random(4), []
     model = conversion_cases.model(keras)

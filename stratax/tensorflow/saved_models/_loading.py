@@ -117,6 +117,8 @@ def read_meta_graph(folder: str, tags: Any = None) -> Message:
             f"The SavedModel at {shown(folder)} has the format {message.saved_model_schema_version}, which is not "
             "known."
         )
+    if not message.meta_graphs:
+        raise DataLossError(f"The SavedModel at {shown(folder)} has no graph.")
     return _choose(message.meta_graphs, tags, folder)
 
 

@@ -7,6 +7,7 @@ from stratax.tf.examples.tutorials.mnist import mnist
 
 
 def test_the_network_learns_digits():
+    assert mnist.IMAGE_PIXELS == mnist.IMAGE_SIZE**2
     images = np.eye(4, mnist.IMAGE_PIXELS, dtype="float32")
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(1)

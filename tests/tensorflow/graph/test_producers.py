@@ -19,6 +19,16 @@ def test_producers_take_tensors_and_chances():
         assert session.run(several).tolist() == [1, 2, 1, 2]
 
 
+def test_several_places_are_drawn_from_by_chance():
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = [[tf.train.range_input_producer(8, shuffle=False).dequeue()] for _ in range(2)]
+        drawn = tf.train.shuffle_batch_join(rows, 16, capacity=32, min_after_dequeue=8, seed=1)
+        tf.train.start_queue_runners(session)
+        numbers = session.run(drawn).tolist()
+        assert set(numbers) <= set(range(8))
+        assert numbers != sorted(numbers)
+
+
 def test_what_there_is_nothing_of_is_refused():
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="requires a non-null input tensor"):

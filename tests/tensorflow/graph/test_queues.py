@@ -44,6 +44,18 @@ def test_threads_fill_and_empty_a_queue():
         assert found != sorted(found)
 
 
+def test_a_runner_of_ones_own_fills_a_queue():
+    with tf.Graph().as_default(), tf.Session() as session:
+        queue = tf.FIFOQueue(4, tf.int32)
+        assert isinstance(queue, tf.QueueBase)
+        assert tf.queue.QueueBase is tf.QueueBase
+        runner = tf.train.QueueRunner(queue, [queue.enqueue(7), queue.enqueue(8)])
+        tf.train.add_queue_runner(runner)
+        taken = queue.dequeue_many(4)
+        tf.train.start_queue_runners(session)
+        assert sorted(session.run(taken).tolist()) == [7, 7, 8, 8]
+
+
 def test_a_session_that_is_closed_ends_who_waits():
     with tf.Graph().as_default():
         session = tf.Session()

@@ -9,6 +9,7 @@ def test_readers_give_keys_and_count(tmp_path):
         files = tf.train.match_filenames_once(str(tmp_path / "*.bin"))
         queue = tf.train.string_input_producer(files, num_epochs=1)
         reader = tf.FixedLengthRecordReader(record_bytes=2, header_bytes=2)
+        assert isinstance(reader, tf.ReaderBase)
         keys, values = reader.read_up_to(queue, 5)
         whole = tf.WholeFileReader().read(tf.train.string_input_producer(files))
         same = tf.IdentityReader().read(tf.train.string_input_producer(["a"]))
