@@ -114,7 +114,9 @@ class Checkpoint(_graph.Trackable):
         tree = None if own is None else own.tracked.get(name)
         if isinstance(tree, _array_trees.ArrayTree):
             return tree.tree
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        raise AttributeError(
+            f"{shown(type(self).__name__)} object has no attribute {shown(name)}", name=name, obj=self
+        )
 
     def __delattr__(self, name: str) -> None:
         if not isinstance(self._own.tracked.get(name), _array_trees.ArrayTree):

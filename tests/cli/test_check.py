@@ -8,7 +8,7 @@ from tests.cli import command
 @pytest.fixture
 def program(tmp_path):
     path = tmp_path / "program.py"
-    path.write_text("import tensorflow as tf\ntf.lite\ntf.abs(1)\ntf.GraphDef()\n")
+    path.write_text("import tensorflow as tf\ntf.lite\ntf.abs(1)\ntf.AttrValue()\n")
     return path
 
 
@@ -17,7 +17,7 @@ def test_each_line_is_told_with_its_remedy(program, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["Not there:", f"  {program}:2: tf.lite"]
     assert "Instead:" in lines[2]
-    assert lines[3] == f"  {program}:4: tf.GraphDef"
+    assert lines[3] == f"  {program}:4: tf.AttrValue"
     assert lines[-1] == "2 lines need another way to write it, in 1 file."
 
 

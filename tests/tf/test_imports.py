@@ -157,7 +157,7 @@ def test_a_notebook_and_a_program_can_ask_for_it_themselves():
     ("statement", "message"),
     [
         ("from stratax.tf.lite import Interpreter", "tf.lite is not in Stratax"),
-        ("from stratax.tf import GraphDef", "tf.GraphDef is not in Stratax.*load_model"),
+        ("from stratax.tf import AttrValue", "tf.AttrValue is not in Stratax.*Instead:"),
         ("from stratax.tf.nn import softmux", "Did you mean tf.nn.softmax"),
         ("from stratax.tf.keras.layers import Densely", "tf.keras.layers has no name 'Densely'.*here"),
         ("import stratax.tf.float32", "stratax.tf.float32 is no module"),

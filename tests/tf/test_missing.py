@@ -79,9 +79,7 @@ def test_the_error_says_what_the_row_says():
         AttributeError, match=r"tf\.lite is not in Stratax\. TensorFlow Lite's.*Instead:.*convert"
     ):
         tf.lite  # noqa: B018
-    with pytest.raises(
-        AttributeError, match=r"tf\.compat\.v1\.AttrValue is not in Stratax.*Instead:"
-    ):
+    with pytest.raises(AttributeError, match=r"tf\.compat\.v1\.AttrValue is not in Stratax.*Instead:"):
         tf.compat.v1.AttrValue  # noqa: B018
 
 

@@ -7,7 +7,6 @@ import shutil
 
 import keras
 import numpy as np
-import pytest
 
 import stratax.tf as tf
 from tests.damage import damaged

@@ -586,8 +586,8 @@ def _refuse_kind(own: Any, value: TensorLike, *, is_text: bool) -> NoReturn:
     how = "tf.strings.to_number" if is_text else "tf.strings.as_string"
     made = "keras.Input(shape, dtype='string')" if is_text else "keras.Input(shape)"
     raise BadTypeError(
-        f"Input {own.name!r} of a model takes {wanted}. Expected: dtype={own.dtype!r}. Received: {shown(value)}. "
-        f"Convert it, with {how} for instance, or make the input with {made}."
+        f"Input {shown(own.name)} of a model takes {wanted}. Expected: dtype={shown(own.dtype)}. Received: "
+        f"{shown(value)}. Convert it, with {how} for instance, or make the input with {made}."
     )
 
 

@@ -471,7 +471,8 @@ class _Lookup(HostLayer):
         """
         if self._known.ids is None:
             raise BadArgumentError(
-                f"{type(self).__name__} {self.name!r} has no vocabulary. Call adapt with the data, or give vocabulary."
+                f"{type(self).__name__} {shown(self.name)} has no vocabulary. Call adapt with the data, or give "
+                "vocabulary."
             )
         return self._known.ids
 
@@ -494,7 +495,7 @@ class _Lookup(HostLayer):
         if is_text != self._is_text and np.size(values if isinstance(values, np.ndarray) else 1):
             wanted = ("text", "dtype='string'") if self._is_text else ("whole numbers", "dtype='int64'")
             raise BadTypeError(
-                f"{type(self).__name__} {self.name!r} numbers {wanted[0]}. Expected: an input of {wanted[1]}. "
+                f"{type(self).__name__} {shown(self.name)} numbers {wanted[0]}. Expected: an input of {wanted[1]}. "
                 f"Received: {shown(values)}. Convert it, with tf.strings.as_string or to_number for instance."
             )
         return values
@@ -533,7 +534,7 @@ class _Lookup(HostLayer):
         if (inputs.dtype == "string") != self._is_text:
             wanted = "dtype='string'" if self._is_text else "dtype='int64'"
             raise BadTypeError(
-                f"{type(self).__name__} {self.name!r} takes an input of {wanted}. Received: {shown(inputs)}."
+                f"{type(self).__name__} {shown(self.name)} takes an input of {wanted}. Received: {shown(inputs)}."
             )
 
     def save_own_variables(self, store: PyTree) -> None:

@@ -159,7 +159,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         """Return the numbers of texts, a row for each; of a single text, one row."""
         if values.dtype.kind not in "OSU" and values.size:
             raise BadTypeError(
-                f"TextVectorization {self.name!r} takes text. Expected: an input of dtype='string'. Received: "
+                f"TextVectorization {shown(self.name)} takes text. Expected: an input of dtype='string'. Received: "
                 f"{shown(values)}."
             )
         mode = self._lookup.output_mode
@@ -187,7 +187,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         if self.ragged:
             raise BadTypeError(
                 "Rows of different lengths are no part of a model's step. Expected: ragged=False, with padding. "
-                f"Received: ragged=True of {self.name!r}. Call the layer in dataset.map, with ragged=True there."
+                f"Received: ragged=True of {shown(self.name)}. Call the layer in dataset.map, with ragged=True there."
             )
         mode, rows = self._lookup.output_mode, inputs.shape[0] if len(inputs.shape) else 1
         if RECORDER.get() is not None:
@@ -222,12 +222,12 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         if callable(split):
             raise BadTypeError(
                 f"A function that splits texts is no part of an export. Expected: split='whitespace' or 'character'. "
-                f"Received: split={shown(self.split)} of {self.name!r}."
+                f"Received: split={shown(self.split)} of {shown(self.name)}."
             )
         if mode == "int" and self.output_sequence_length is None:
             raise BadTypeError(
                 "The program of an export has arrays of known sizes. Expected: TextVectorization with "
-                f"output_sequence_length. Received: None, of {self.name!r}. Give it a length."
+                f"output_sequence_length. Received: None, of {shown(self.name)}. Give it a length."
             )
         if callable(self.standardize):
             inputs = self.standardize(inputs)
@@ -253,7 +253,7 @@ class TextVectorization(HostLayer, keras.layers.TextVectorization):
         """Return what stands for the result of a symbolic tensor."""
         if isinstance(inputs, keras.KerasTensor) and inputs.dtype != "string":
             raise BadTypeError(
-                f"TextVectorization {self.name!r} takes an input of dtype='string'. Received: {shown(inputs)}."
+                f"TextVectorization {shown(self.name)} takes an input of dtype='string'. Received: {shown(inputs)}."
             )
         dtype = "int64" if self._lookup.output_mode == "int" else keras.backend.floatx()
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype)

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from stratax.base.shown import shown
 from stratax.core import Variable
 from stratax.errors import DataLossError, FailedPreconditionError
 from stratax.tensorflow.ops.arrays import arrays, indexing
@@ -40,7 +41,7 @@ class VariableHandle:
             FailedPreconditionError: It has none.
         """
         if self.variable is None:
-            raise FailedPreconditionError(f"The variable {self.name!r} of the file has no value.")
+            raise FailedPreconditionError(f"The variable {shown(self.name)} of the file has no value.")
         return self.variable.value
 
     def assign(self, value: Value) -> None:

@@ -79,10 +79,10 @@ OPS = {
     "own_ops": ({"all-reduce": 1}, {"all-reduce": 1}),
     "hierarchical": ({"all-reduce": 4}, {"all-reduce": 4}),
     "one_device_sum": ({"all-reduce": 2}, {"all-reduce": 2}),
-    # Three packs travel around twice; metrics are added up by themselves.
+    # Four packs travel around twice; metrics are added up by themselves.
     "ring": (
-        {"collective-permute": 3 * 2 * 7, "all-reduce": 1},
-        {"collective-permute": 3 * 2 * 3, "all-reduce": 1},
+        {"collective-permute": 4 * 2 * 7, "all-reduce": 1},
+        {"collective-permute": 4 * 2 * 3, "all-reduce": 1},
     ),
 }
 

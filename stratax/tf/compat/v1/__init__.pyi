@@ -2,6 +2,7 @@
 
 from stratax.tf import *
 
+del Assert
 del Variable
 del assert_equal
 del assert_greater
