@@ -7,6 +7,8 @@ functions that both an export and TensorFlow have.
 import math
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
@@ -57,10 +59,9 @@ def export_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any
         # A cell without a weight counts nothing.
         weights, present = _cells(features[column.weight_feature_key], 0)
         given = arrays.cast(weights, "float32")
-        return {
-            **made,
-            "weights": given if present is None else _argument(arrays.where(present, given, 0.0), 0.0),
-        }
+        if present is not None:
+            given = _argument(arrays.where(present, given, 0.0), 0.0)
+        return {**made, "weights": _as_wide(given, made["ids"])}
     if isinstance(column, CrossedColumn):
         # Else numbers and text of one cross would end on two sides.
         with current_recorder().staying_on_host():
@@ -76,6 +77,13 @@ def export_arrays(column: HostColumn, features: dict[str, Any]) -> dict[str, Any
     if present is None:
         present = elementwise.not_equal(values, missing)
     return {"ids": _argument(arrays.where(present, _ids(column, values), _ABSENT), _ABSENT)}
+
+
+def _as_wide(weights: Any, ids: Any) -> Any:
+    """Return weights for as many cells as there are ids: a program does not know that two unknown widths are equal."""
+    if weights.shape[1] == ids.shape[1] or not isinstance(weights, jax.Array):
+        return weights
+    return jnp.take(weights, jnp.arange(ids.shape[1]), axis=1, mode="fill", fill_value=0)
 
 
 def _not_exported(column: object) -> errors.BadTypeError:

@@ -827,7 +827,7 @@ class HashedCrossing(HostLayer, keras.layers.HashedCrossing):
         >>> import stratax.tf as tf
         >>> layer = tf.keras.layers.HashedCrossing(5)
         >>> layer((tf.constant(["A", "B", "A"]), tf.constant([101, 101, 102]))).numpy().tolist()
-        [1, 4, 1]
+        [1, 4, 3]
     """
 
     def __init__(

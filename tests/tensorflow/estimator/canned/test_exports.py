@@ -154,3 +154,35 @@ def test_a_column_that_exports_do_not_have_is_told(tmp_path):
     )
     with pytest.raises(errors.BadTypeError, match="computes on the host what an export can't"):
         made.export_saved_model(tmp_path / "base", receiver)
+
+
+def test_words_of_unknown_number_are_weighted(tmp_path):
+    column = fc.weighted_categorical_column(
+        fc.categorical_column_with_vocabulary_list("word", ["a", "b", "c"]), "weight"
+    )
+    given = {"word": [["a", "b"], ["c", "a"], ["b", "c"]], "weight": [[1.0, 2.0], [0.5, 1.0], [1.0, 3.0]]}
+    estimator = tf.estimator.LinearRegressor([column], model_dir=str(tmp_path / "model"))
+    data = tf.data.Dataset.from_tensors((given, [[0.0], [1.0], [2.0]]))
+    estimator.train(lambda: data.repeat(5))
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(
+        fc.make_parse_example_spec([column])
+    )
+    exported = load(estimator.export_saved_model(tmp_path / "export", receiver).decode())
+    examples = [
+        tf.train.Example(
+            features=tf.train.Features(
+                feature={
+                    "word": tf.train.Feature(
+                        bytes_list=tf.train.BytesList(value=[w.encode() for w in words])
+                    ),
+                    "weight": tf.train.Feature(float_list=tf.train.FloatList(value=weights)),
+                }
+            )
+        ).SerializeToString()
+        for words, weights in zip(given["word"], given["weight"], strict=True)
+    ]
+    wanted = [each["predictions"] for each in estimator.predict(lambda: data.map(lambda x, _: x))]
+    np.testing.assert_allclose(
+        exported.signatures["predict"](examples=examples)["predictions"], wanted, atol=1e-6
+    )
+    assert np.ptp(wanted) > 0.01
