@@ -136,6 +136,9 @@ class FileGraph:
         parameters: The function's arguments.
         results: What it gives.
         effects: What runs in any case.
+
+    Raises:
+        DataLossError: A decision has no condition.
     """
 
     def __init__(
@@ -152,6 +155,10 @@ class FileGraph:
         self.results = tuple(results)
         self.effects = tuple(effects)
         self._orders: dict[tuple[tuple[str, ...], frozenset[str]], list[FileNode]] = {}
+        for node in nodes.values():
+            # Who goes through a graph looks at the condition before the node is computed.
+            if node.op in ("Switch", "RefSwitch") and len(node.inputs) != 2:
+                raise DataLossError(f"{node} of the file is damaged: it takes a value and a condition.")
 
     def order(self, targets: Sequence[str], known: frozenset[str]) -> list[FileNode]:
         """Return the nodes that have to run for some: see :func:`order_of`."""

@@ -123,7 +123,11 @@ class GraphRun:
             for number in range(_MOST_DEAD):
                 values[node.name, number] = DEAD
             return
-        operation = table()[node.op]
+        operation = table().get(node.op)
+        if operation is None:
+            raise DataLossError(
+                f"{node} of the file is damaged: it has no value, and {shown(node.op)} computes none."
+            )
         if not node.op.startswith(_TAKES_REFERENCES):
             operands = tuple(map(self._without_reference, operands))
         # Sizes and axes that come of constants stay known while a program is traced.

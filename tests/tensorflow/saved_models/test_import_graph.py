@@ -68,3 +68,22 @@ def test_what_can_not_be_imported_is_told(frozen):
         strange = V1.GraphDef(node=[node("odd", "DoMagic")])
         with pytest.raises(errors.UnimplementedError, match="operation DoMagic is not known.*'odd'"):
             tf.import_graph_def(strange)
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (node("y", "Switch", "x"), "takes a value and a condition"),
+        (node("y", "Neg", "product:1"), "damaged"),
+    ],
+)
+def test_nodes_without_what_they_take_are_told(broken, told):
+    shape = {"shape": {"dim": [{"size": -1}, {"size": 2}]}}
+    nodes = [
+        node("x", "Placeholder", dtype=FLOAT, shape=shape),
+        constant("w", np.float32([[1], [2]])),
+        node("product", "MatMul", "x", "w", T=FLOAT),
+        broken,
+    ]
+    with tf.Graph().as_default(), pytest.raises(errors.DataLossError, match=told):
+        tf.import_graph_def(V1.GraphDef(node=nodes), return_elements=["y:0"])
