@@ -305,10 +305,9 @@ def test_a_vocabulary_that_does_not_divide_is_told_and_trains():
     RNG.bit_generator.state = state
     with pytest.warns(UserWarning, match="has no dimension that 4 devices divide") as told:
         np.testing.assert_allclose(run(ShardedStrategy(CPUS[:4])), expected, rtol=1e-5)
-    assert [re.search("'[^']*/([^']*)' of shape", str(each.message)).group(1) for each in told] == [
-        "embeddings",
-        "kernel",
-    ]
+    # Other libraries may warn, too.
+    found = (re.search("'[^']*/([^']*)' of shape", str(each.message)) for each in told)
+    assert [each.group(1) for each in found if each] == ["embeddings", "kernel"]
 
 
 @pytest.mark.parametrize(("kind", "num_gathers"), [("none", 2), ("function", 3), ("tape", 3)])
