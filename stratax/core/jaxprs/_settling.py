@@ -73,6 +73,10 @@ class _Settler:
         holds = within is not None and contains(within, _is_places)
         if not holds and not _has_symbols(equation):
             return bind(equation, operands)
+        # JAX takes one row for granted: without any there would be less than nothing.
+        sizes = itertools.chain.from_iterable(getattr(each.aval, "shape", ()) for each in equation.outvars)
+        if any(is_size(size) and seam.size_of(size, lambda _: 0) < 0 for size in sizes):
+            raise _make_refusal(f"{primitive.name} that leaves out a row")
         # A derivative of its own would be lost.
         if primitive.name in _CALLS and not (self._is_part and primitive.name == "custom_vjp_call"):
             return self._call(equation, operands)

@@ -63,7 +63,7 @@ def test_rows_of_it_are_found_by_number(mask):
 @pytest.mark.parametrize("mask", MASKS[:3], ids=["some", "one", "all"])
 def test_derivatives_go_to_the_rows_that_were_chosen(mask):
     def of_rows(y):
-        return jnp.sqrt(y + 4.0).mean() + (y[1:] * y[:-1]).sum() + y.max()
+        return jnp.sqrt(y + 4.0).mean() + (y * jnp.flip(y)).sum() + y.max()
 
     def loss(x, mask):
         return of_rows(jnp.take(x, jaxprs.find_places(mask), axis=0))

@@ -100,3 +100,22 @@ def test_a_loss_of_chosen_examples_trains_as_in_tensorflow(devices, eager, losse
     y = np.array([[1], [0], [1], [1], [0], [1]], np.float32)
     history = model.fit(x, y, epochs=3, batch_size=6, verbose=0, shuffle=False)
     np.testing.assert_allclose(history.history["loss"], losses, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda y: 1.0 if tf.shape(y)[0] > 0 else 0.0,
+        lambda y: 1.0 if tf.size(y) == 2 else 0.0,
+        lambda y: 1.0 if y.shape[0] >= 1 else 0.0,
+        lambda y: tf.concat([y[1:], y], 0),
+    ],
+)
+def test_nothing_is_decided_by_a_size_that_may_be_none(decide):
+    # JAX takes such a size for 1 at least.
+    @tf.function
+    def function(x):
+        return decide(tf.boolean_mask(x, x > 0))
+
+    with pytest.raises(BadTypeError, match="only when the compiled program runs"):
+        function(tf.constant([-1.0, -2.0]))
