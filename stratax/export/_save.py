@@ -74,6 +74,7 @@ def write(
     platforms: Sequence[str] = PLATFORMS,
     replace: bool = False,
     also: Callable[[pathlib.Path, "VariableNames"], dict[str, SignatureInfo]] | None = None,
+    finish: Callable[[pathlib.Path], None] | None = None,
 ) -> None:
     """Write functions; see :func:`save`.
 
@@ -84,6 +85,7 @@ def write(
         replace: Whether an export that is there is replaced.
         also: Writes more into the folder, and returns signatures that it has compiled; called with the folder and the
             names of variables, which are written if they have one.
+        finish: Called with the folder when it is complete, before it gets its name: what is added is not the export's.
     """
     with _folder.new_folder(path, replace=replace) as folder:
         (folder / _folder.PROGRAMS).mkdir()
@@ -124,6 +126,8 @@ def write(
         _folder.write_weights(folder, dict(zip(names.variables, values, strict=True)))
         versions = {"stratax": __version__, "jax": jax.__version__, "keras": keras.__version__}
         _folder.write_manifest(folder, Manifest(versions, tuple(platforms), infos))
+        if finish is not None:
+            finish(folder)
 
 
 class VariableNames:

@@ -315,8 +315,8 @@ class Estimator:
         """Write the model of a checkpoint as an export, which `stratax serve` serves and `stratax.export.load` calls.
 
         What the function does with text and images, the host does when the export runs; the `model_fn` in mode infer
-        becomes compiled programs. `stratax.export.convert_to_saved_model` makes a SavedModel of TensorFlow of the
-        export.
+        becomes compiled programs. Where TensorFlow is installed (the extra ``savedmodel``), the folder is a SavedModel
+        besides, which TensorFlow Serving loads; `stratax.export.convert_to_saved_model` makes one later.
 
         Args:
             export_dir_base: The folder in which the export gets one, named by the seconds since 1970.

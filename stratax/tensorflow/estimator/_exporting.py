@@ -25,6 +25,7 @@ from stratax.tensorflow.estimator._receivers import (
     TensorServingInputReceiver,
 )
 from stratax.tensorflow.exports.recording import HostRecorder, blank_trace, current_recorder, info_of, write
+from stratax.tensorflow.exports.saved_model import add_saved_model
 from stratax.tensorflow.v1 import ModelScope
 
 _logger = logging.getLogger("stratax")
@@ -281,7 +282,8 @@ def write_export(
         others = [int(each.name) for each in base.iterdir() if each.name.isdecimal()]
         path = base / str(max(int(time.time()), max(others, default=0) + 1))
         try:
-            write(signatures, path, also=functools.partial(_copy, files))
+            finish = functools.partial(add_saved_model, path)
+            write(signatures, path, also=functools.partial(_copy, files), finish=finish)
         except errors.AlreadyExistsError:
             # Of another task that exports at the same moment.
             continue

@@ -1,6 +1,7 @@
 """`tf.saved_model.save`: an object's functions and variables in an export's folder (export layer)."""
 
 import contextlib
+import functools
 import inspect
 import os
 import pathlib
@@ -37,6 +38,7 @@ from stratax.seams.keras import BaseOptimizer
 from stratax.tensorflow.exports import _object_file, _saved_functions
 from stratax.tensorflow.exports._loaded_objects import LoadedConcreteFunction, LoadedFunction, LoadedObject
 from stratax.tensorflow.exports._saved_functions import ArgumentKind, Compiled, Saved
+from stratax.tensorflow.exports._saved_model import add_saved_model
 from stratax.tensorflow.exports._saved_options import SaveOptions
 
 # Where a model's prediction is found.
@@ -57,7 +59,8 @@ def save(
     its variables, lists and dicts of them, the objects in its attributes, and its compiled functions, for what their
     `input_signature` declares or else for all that they were traced for. A function that can't be compiled for later,
     such as one that calls Python while it runs, is saved by name only, with a warning.
-    `stratax.export.convert_to_saved_model` makes a SavedModel of the signatures.
+    Where TensorFlow is installed (the extra ``savedmodel``), the folder is a SavedModel of the signatures, too, which
+    TensorFlow and TensorFlow Serving load; `stratax.export.convert_to_saved_model` makes one later.
 
     Args:
         obj: A `tf.Module` or other object, a Keras model, or a compiled function.
@@ -145,7 +148,9 @@ def write_object(
         _object_file.write(folder, body)
         return {name: programs.info(number, names) for name, number in chosen.items()}
 
-    write(others, os.fsdecode(export_dir), platforms=platforms, replace=True, also=also)
+    path = os.fsdecode(export_dir)
+    finish = functools.partial(add_saved_model, path)
+    write(others, path, platforms=platforms, replace=True, also=also, finish=finish)
 
 
 def _check_not_loaded(obj: object) -> None:

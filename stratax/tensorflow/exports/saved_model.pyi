@@ -1,6 +1,7 @@
 from ._loaded_objects import LoadedObject as LoadedObject
 from ._loaded_objects import contains_saved_model as contains_saved_model
 from ._loaded_objects import load as load
+from ._saved_model import add_saved_model as add_saved_model
 from ._saved_model import convert_to_saved_model as convert_to_saved_model
 from ._saved_objects import of_endpoint as of_endpoint
 from ._saved_objects import save as save

@@ -1,7 +1,7 @@
 """`Model.export` and `TFSMLayer`, for folders that `tf.saved_model.load` reads (keras2 layer).
 
 Keras writes a SavedModel with TensorFlow, which is not there. Here a model is exported as Stratax does, with the
-endpoint `serve`; `stratax.export.convert_to_saved_model` makes TensorFlow's SavedModel of it.
+endpoint `serve`; where TensorFlow is installed, the folder is a SavedModel of it besides.
 """
 
 import functools

@@ -147,6 +147,80 @@ def test_tensorflow_answers_with_the_same_numbers_for_every_batch_size(tmp_path)
     assert b"tensorflow/serving/regress" in (tmp_path / "saved" / "saved_model.pb").read_bytes()
 
 
+class Doubles(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    def double(self, x):
+        return {"y": x * 2.0}
+
+
+def install(folder, monkeypatch, module):
+    """Make a package of TensorFlow's name that this process and those that it starts find first."""
+    (folder / "tensorflow_cpu-99.0.dist-info").mkdir(parents=True)
+    (folder / "tensorflow_cpu-99.0.dist-info" / "METADATA").write_text(
+        "Name: tensorflow-cpu\nVersion: 99.0\n"
+    )
+    (folder / "tensorflow.py").write_text(module)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow is installed")
+def test_without_tensorflow_one_line_says_how_an_export_becomes_a_saved_model(tmp_path, caplog):
+    path = str(tmp_path / "export")
+    with caplog.at_level("INFO", "stratax"):
+        tf.saved_model.save(Doubles(), path)
+    (line,) = [each for each in caplog.messages if "TensorFlow Serving" in each]
+    assert "pip install 'stratax-train[savedmodel]'" in line
+    assert f'stratax.export.convert_to_saved_model("{path}", "for_tensorflow")' in line
+
+
+@pytest.mark.processes
+def test_an_export_that_tensorflow_can_not_write_stays_one(tmp_path, monkeypatch, caplog):
+    install(tmp_path / "packages", monkeypatch, "raise RuntimeError('a broken package')")
+    path = tmp_path / "export"
+    tf.saved_model.save(Doubles(), path)
+    (line,) = [each for each in caplog.messages if "no SavedModel besides" in each]
+    assert "a broken package" in line
+    assert load(path).signatures["serving_default"](x=[[1.0, 2.0]])["y"].tolist() == [[2.0, 4.0]]
+    assert not [each for each in path.iterdir() if each.name.startswith((".", "saved_model", "variables"))]
+
+
+@pytest.mark.processes
+@needs_tensorflow
+@pytest.mark.parametrize("form", ["module", "model", "estimator"])
+def test_tensorflow_and_stratax_load_one_folder(form, tmp_path):
+    path = tmp_path / "1"
+    if form == "module":
+        tf.saved_model.save(Doubles(), path)
+    elif form == "model":
+        keras.Sequential([keras.Input((2,), name="x"), keras.layers.Dense(3, name="y")]).export(path)
+    else:
+
+        def model_fn(features, labels, mode):
+            y = tf.layers.dense(features["x"], 3)
+            loss = tf.reduce_mean(y)
+            train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+            return tf.estimator.EstimatorSpec(mode, predictions={"y": y}, loss=loss, train_op=train_op)
+
+        x = {"x": np.ones((4, 2), np.float32)}
+        made = tf.estimator.Estimator(model_fn, str(tmp_path / "model"), quiet())
+        made.train(lambda: tf.data.Dataset.from_tensor_slices((x, np.ones(4))).batch(2), steps=1)
+        receiver = tf.estimator.export.build_raw_serving_input_receiver_fn(
+            {"x": tf.placeholder(tf.float32, [None, 2])}
+        )
+        path = made.export_saved_model(tmp_path / "exports", receiver).decode()
+    x = np.random.default_rng(0).random((9, 2), np.float32)
+    np.save(tmp_path / "x.npy", x)
+    program = SERVED.replace('(x=tf.constant(x[: n + 1]))["y"]', "(**{key: tf.constant(x[: n + 1])})[name]")
+    program = program.replace("np.save(", "key, name = sys.argv[4:]\nnp.save(")
+    signature = load(path).signatures["serving_default"]
+    names = next(iter(signature.inputs)), next(iter(signature.outputs))
+    arguments = [str(path), str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), *names]
+    subprocess.run([sys.executable, "-c", program, *arguments], check=True, timeout=200)
+    expected = np.concatenate([signature(x[: n + 1])[names[1]] for n in range(9)])
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, atol=1e-5)
+
+
 def quiet():
     # Summaries need tensorboard, which TensorFlow does without.
     return tf.estimator.RunConfig(save_summary_steps=None, log_step_count_steps=None)
