@@ -1,11 +1,12 @@
 """Rows of RaggedTensors, and of what is no array, one by one: `tf.map_fn`, `tf.split`, `tf.gather_nd` (ops layer)."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stratax.base.indices import check_indices, dim_of
+from stratax.base.indices import check_indices, dim_of, is_known
 from stratax.base.shown import shown
 from stratax.base.typing import Array, DTypeLike, PyTree
 from stratax.data import RaggedTensor, RaggedTensorSpec
@@ -19,7 +20,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.arrays import ragged
+from stratax.tensorflow.ops.arrays import arrays, indexing, ragged
 
 
 def map_rows(
@@ -152,38 +153,67 @@ def split(
 
 
 def gather_nd(
-    params: RaggedTensor,
-    indices: object,
+    params: Any,
+    indices: Any,
     batch_dims: int = 0,
     name: str | None = None,
     bad_indices_policy: str = "",
 ) -> Any:
-    """Return what stands at places of rows, as `tf.gather_nd`.
+    """Return what stands at places, as `tf.gather_nd` where params or places have rows.
 
     Raises:
-        BadArgumentError: A place is out of range, or there are batch dimensions.
+        BadArgumentError: A place is out of range, the numbers of places differ, or there are batch dimensions.
     """
     if batch_dims:
         raise BadArgumentError(f"gather_nd of a RaggedTensor has no batch_dims. Received: {batch_dims}.")
-    places = np.asarray(indices)
-    found = [_at(params, place) for place in places.reshape(-1, places.shape[-1]).tolist()]
-    if places.ndim == 1:
-        return found[0]
-    # Places of full depth are of numbers, others of rows.
-    is_number = not isinstance(found[0], RaggedTensor) and not np.ndim(found[0]) if found else False
-    made = as_element(np.asarray(found)) if is_number else ragged.stack(found)
-    # The other dimensions of the places, from the innermost, around the rows that were found.
-    for size in reversed(places.shape[1:-1]):
-        made = RaggedTensor.from_uniform_row_length(made, size)
-    return made
+    if isinstance(indices, RaggedTensor):
+        if indices.ndim == indices.ragged_rank + 1:
+            raise BadArgumentError(
+                "The innermost dimension of indices may not be ragged: each place has as many numbers. Received: "
+                f"indices of shape {indices.shape}. Make them with tf.ragged.constant(..., ragged_rank=)."
+            )
+        return indices.with_flat_values(gather_nd(params, indices.flat_values))
+    places = indices if hasattr(indices, "shape") else np.asarray(indices)
+    if not places.ndim:
+        raise BadArgumentError(f"indices have at least one dimension. Received: indices={shown(indices)}.")
+    *outer, depth = places.shape
+    if not isinstance(params, RaggedTensor):
+        return indexing.gather_nd(params, places)
+    found = _at(params, places.reshape(math.prod(outer), depth))
+    if not outer:
+        # TensorFlow gives rows also where one of them is chosen by one number.
+        return found if depth == 1 else found[0]
+    if not isinstance(found, RaggedTensor):
+        return arrays.reshape(found, (*outer, *found.shape[1:]))
+    for dim in reversed(range(1, len(outer))):
+        found = RaggedTensor.from_uniform_row_length(found, outer[dim], math.prod(outer[:dim]))
+    return found
 
 
-def _at(rows: Any, place: list[int]) -> Any:
-    for index in place:
-        # By Python's indexing a negative number would count from the end.
-        check_indices([np.asarray(index)], [len(rows)])
-        rows = rows[index]
-    return rows
+def _at(rows: Any, places: Any) -> Any:
+    """Return what stands at places, of shape `(count, depth)`."""
+    count, depth = places.shape
+    if not depth:
+        return ragged.take_rows(ragged.stack([rows]), np.zeros(count, np.int64))
+    chosen = places[:, 0]
+    check_indices([chosen], [len(rows)])
+    for dim in range(1, depth):
+        if not isinstance(rows, RaggedTensor):
+            rest = [arrays.expand_dims(chosen, 1), arrays.cast(places[:, dim:], chosen.dtype)]
+            return indexing.gather_nd(rows, arrays.concat(rest, 1))
+        starts = arrays.gather(rows.row_splits, chosen)
+        if is_known([starts, places]):
+            lengths = np.asarray(rows.row_lengths())[np.asarray(chosen)]
+            for at, length in zip(np.asarray(places[:, dim]), lengths, strict=True):
+                # By Python's indexing a negative number would count from the end.
+                check_indices([at], [int(length)])
+        chosen = starts + arrays.cast(places[:, dim], starts.dtype)
+        rows = rows.values
+    return (
+        ragged.take_rows(rows, np.asarray(chosen))
+        if isinstance(rows, RaggedTensor)
+        else arrays.gather(rows, chosen)
+    )
 
 
 def bincount(

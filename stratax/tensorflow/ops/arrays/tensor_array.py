@@ -170,6 +170,9 @@ class TensorArray(Awaiting):
                 f"A TensorArray of size {size} has no element {number}. Expected: an index from 0 to {size - 1}. "
                 "Make it with dynamic_size=True, or larger."
             )
+        if self._infers and current_region() is None:
+            # It is known also when everything that was written is cleared.
+            made._seen = np.shape(value)
         if made._buffer is not None:
             made._grow(number + 1)
             made._buffer = made._buffer.at[number].set(value)
@@ -183,6 +186,8 @@ class TensorArray(Awaiting):
     def read(self, index: TensorLike, name: str | None = None) -> Any:
         """Return an element; zeros where nothing was written, if the shape is known.
 
+        Eagerly, an array that clears what is read has zeros there from then on, in `stack` and its like.
+
         Raises:
             BadArgumentError: If the index is out of range, nothing was written yet, or, eagerly, the element was read
                 before and the array clears what is read.
@@ -193,9 +198,11 @@ class TensorArray(Awaiting):
             return jax.lax.dynamic_index_in_dim(self._whole(), index, 0, keepdims=False)
         number = _require_known("index", index)
         self._check_index(number)
+        if self._items[number] is _CLEARED:
+            raise _make_cleared_error(number)
         value = self._item(number)
         # While a function is traced nothing is cleared: it is traced twice, and finds the element the second time, too.
-        if self._clears and current_region() is None:
+        if self._clears and current_region() is None and not in_pipeline():
             self._items[number] = _CLEARED
         return value
 
@@ -225,7 +232,10 @@ class TensorArray(Awaiting):
         """Return some elements as one tensor."""
         if is_traced(indices) or self._buffer is not None:
             return arrays.gather(self._whole(), indices)
-        return arrays.stack([self.read(index) for index in np.asarray(indices).tolist()])
+        numbers = np.asarray(indices).tolist()
+        for number in numbers:
+            self._check_index(number)
+        return arrays.stack([self._item(number) for number in numbers])
 
     def unstack(self, value: TensorLike, name: str | None = None) -> "TensorArray":
         """Make the rows of a tensor the elements; returns the array with them.
@@ -360,12 +370,10 @@ class TensorArray(Awaiting):
 
     def _item(self, number: int) -> Any:
         value = self._items[number]
-        if value is _CLEARED:
-            raise BadArgumentError(
-                f"Element {number} of a TensorArray was read before, which cleared it. Make the array with "
-                "clear_after_read=False."
-            )
-        if value is not None:
+        # What `unstack` and its like have written tells no shape, in TensorFlow: then they can't be zeros.
+        if value is _CLEARED and self._seen is None and self._declared is None:
+            raise _make_cleared_error(number)
+        if value is not None and value is not _CLEARED:
             return value
         if self._awaits_shape():
             self._look()
@@ -412,6 +420,13 @@ class TensorArray(Awaiting):
                 "size=<the largest that it can get> instead of dynamic_size=True, and count what is used in a local."
             )
         self._grow(largest + 1)
+
+
+def _make_cleared_error(number: int) -> BadArgumentError:
+    return BadArgumentError(
+        f"Element {number} of a TensorArray was read before, which cleared it. Make the array with "
+        "clear_after_read=False."
+    )
 
 
 def _require_known(name: str, value: TensorLike) -> int:

@@ -77,6 +77,54 @@ def test_places_are_gathered():
         tf.gather_nd(params, [[9]])
 
 
+# TensorFlow 2.21.
+def test_places_that_lie_in_rows_are_gathered():
+    rows = tf.ragged.constant([[[1, 2], [3]], [[4], [5, 6, 7]]])
+    dense = tf.reshape(tf.range(24), [2, 3, 4])
+
+    def places(*nested, ragged_rank=1):
+        return tf.ragged.constant(list(nested), ragged_rank=ragged_rank, dtype=tf.int32)
+
+    def gather(params, *nested, ragged_rank=1):
+        return tf.gather_nd(params, places(*nested, ragged_rank=ragged_rank)).to_list()
+
+    assert gather(rows, [[0, 0]], []) == [[[1, 2]], []]
+    assert gather(rows, [[0, 0, 1]], [], [[1, 1, 2], [1, 0, 0]]) == [[2], [], [7, 4]]
+    assert gather(rows, [[0]], [], [[1]]) == [[[[1, 2], [3]]], [], [[[4], [5, 6, 7]]]]
+    assert gather(rows, [[[0, 0]], []], [], ragged_rank=2) == [[[[1, 2]], []], []]
+    assert gather(dense, [[0, 0]], [], [[1, 1], [1, 2]]) == [
+        [[0, 1, 2, 3]],
+        [],
+        [[16, 17, 18, 19], [20, 21, 22, 23]],
+    ]
+    assert gather(tf.constant([["a", "b"], ["c", "d"]]), [[0, 1]], [], [[1, 0]]) == [[b"b"], [], [b"c"]]
+    with pytest.raises(BadArgumentError, match="innermost dimension of indices may not be ragged"):
+        tf.gather_nd(dense, tf.ragged.constant([[0, 0], [1]]))
+    with pytest.raises(BadArgumentError, match="An index is out of range"):
+        gather(rows, [[0, 5]])
+    with pytest.raises(BadArgumentError, match="has no batch_dims"):
+        tf.gather_nd(dense, places([[0, 0]]), batch_dims=1)
+    inside = tf.function(tf.gather_nd)(dense, places([[0, 0, 3]], [], [[1, 1, 0], [1, 2, 1]]))
+    assert inside.to_list() == [[3], [], [16, 21]]
+
+
+def test_places_of_any_number_are_gathered():
+    rows = tf.ragged.constant([[1, 2, 3], [], [4]])
+    wide = tf.RaggedTensor.from_row_splits(np.arange(12.0).reshape(6, 2), [0, 2, 2, 6])
+    assert tf.gather_nd(rows, np.zeros([2, 0], np.int32)).to_list() == [rows.to_list()] * 2
+    assert tf.gather_nd(rows, np.zeros([0], np.int32)).to_list() == rows.to_list()
+    assert tf.gather_nd(rows, np.zeros([0, 1], np.int32)).to_list() == []
+    assert tf.gather_nd(rows, np.zeros([0, 2], np.int32)).numpy().tolist() == []
+    assert tf.gather_nd(rows, [0]).to_list() == [[1, 2, 3]]
+    assert tf.gather_nd(rows, [0, 2]).numpy() == 3
+    assert tf.gather_nd(rows, [[[0, 0], [2, 0]]]).numpy().tolist() == [[1, 4]]
+    assert tf.gather_nd(rows, [[[2], [1]], [[0], [0]]]).to_list() == [[[4], []], [[1, 2, 3], [1, 2, 3]]]
+    assert tf.gather_nd(wide, [[0, 0], [2, 3]]).numpy().tolist() == [[0.0, 1.0], [10.0, 11.0]]
+    assert tf.gather_nd(wide, [[0, 0, 1], [2, 3, 0]]).numpy().tolist() == [1.0, 10.0]
+    with pytest.raises(BadArgumentError, match="at least one dimension"):
+        tf.gather_nd(rows, 0)
+
+
 def test_numbers_are_counted_in_rows():
     data = tf.ragged.constant([[1, 1], [2, 3, 2, 4, 4, 5]])
     weights = tf.ragged.constant([[1, 5], [0, 1, 0, 5, 4, 5]])

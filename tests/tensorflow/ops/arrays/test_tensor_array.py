@@ -157,8 +157,44 @@ def test_wrong_uses_say_what_was_expected():
         array.read(0)
     with pytest.raises(errors.BadArgumentError, match=r"Use tf\.GradientTape"):
         array.grad("loss")
-    assert repr(array) == "TensorArray(dtype=float32, size=2, element_shape=None)"
+    assert repr(array) == "TensorArray(dtype=float32, size=2, element_shape=())"
     assert (array.handle, array.close(), array.flow, array.dynamic_size) == (None, None, 0, False)
+
+
+# TensorFlow 2.21, as all numbers of what is cleared.
+def test_what_was_read_is_zero_in_what_is_stacked():
+    array = tf.TensorArray(tf.float32, 2).write(0, [1.0, 2.0]).write(1, [3.0, 4.0])
+    assert array.read(0).numpy().tolist() == [1.0, 2.0]
+    assert array.stack().numpy().tolist() == [[0.0, 0.0], [3.0, 4.0]]
+    assert array.concat().numpy().tolist() == [0.0, 0.0, 3.0, 4.0]
+    assert array.gather([1, 0]).numpy().tolist() == [[3.0, 4.0], [0.0, 0.0]]
+    array.read(1)
+    assert array.stack().numpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert array.element_shape.as_list() == [2]
+    with pytest.raises(errors.BadArgumentError, match="elements have one shape"):
+        array.write(0, [1.0])
+    with pytest.raises(errors.BadArgumentError, match="was read before"):
+        array.read(1)
+
+
+def test_what_was_unstacked_and_read_has_no_shape_to_be_zero_in():
+    array = tf.TensorArray(tf.float32, 2).unstack([[1.0, 5.0], [2.0, 6.0]])
+    assert array.gather([0, 0]).numpy().tolist() == [[1.0, 5.0], [1.0, 5.0]]
+    array.read(0)
+    with pytest.raises(errors.BadArgumentError, match="was read before"):
+        array.stack()
+    assert array.write(0, [7.0, 7.0]).stack().numpy().tolist() == [[7.0, 7.0], [2.0, 6.0]]
+
+
+def test_nothing_is_cleared_where_tensorflow_builds_a_graph():
+    def last(x):
+        array = tf.TensorArray(tf.int64, 2).write(0, x).write(1, x + 1)
+        return array.read(0) + array.read(0), array.stack()
+
+    wanted = [6, [3, 4]]
+    assert [part.numpy().tolist() for part in tf.function(last)(tf.constant(3, tf.int64))] == wanted
+    (made,) = tf.data.Dataset.range(3, 4).map(last)
+    assert [part.numpy().tolist() for part in made] == wanted
 
 
 # TensorFlow 2.21.
