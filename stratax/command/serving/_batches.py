@@ -15,6 +15,7 @@ import numpy as np
 
 from stratax.errors import StrataxError
 from stratax.export import LoadedProgram, TensorInfo
+from stratax.export.parts import STRING
 
 # In a trial: of the dimensions that may be any.
 _TRIAL_SIZE = 8
@@ -34,11 +35,19 @@ def is_row_by_row(program: LoadedProgram) -> bool:
     infos = program.arguments.values()
     if not infos or not all(info.shape and info.shape[0] is None for info in infos):
         return False
+    if takes_text(program):
+        # Texts of a trial are all alike, and would show nothing.
+        return False
     inputs = example_of(program, len(_TRIAL_ORDER))
     # Where a logarithm or a root makes NaN of them, positive numbers tell.
     return _is_row_by_row(program, inputs) and _is_row_by_row(
         program, {name: abs(array) if array.dtype.kind != "b" else array for name, array in inputs.items()}
     )
+
+
+def takes_text(program: LoadedProgram) -> bool:
+    """Whether a program, of a SavedModel that TensorFlow wrote, takes text."""
+    return any(info.dtype == STRING for info in program.arguments.values())
 
 
 def _is_row_by_row(program: LoadedProgram, inputs: Mapping[str, np.ndarray]) -> bool:
@@ -64,6 +73,8 @@ def _random(info: TensorInfo, generator: np.random.Generator, rows: int) -> np.n
     if info.shape and info.shape[0] is None:
         shape[0] = rows
     dtype = info.numpy_dtype
+    if info.dtype == STRING:
+        return np.full(shape, b"", dtype)
     # Whole numbers are often indices.
     numbers = generator.integers(0, 2, shape) if dtype.kind in "biu" else generator.standard_normal(shape)
     return np.asarray(numbers).astype(dtype)

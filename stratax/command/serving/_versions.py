@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.command.serving._batches import Batcher, is_row_by_row
+from stratax.command.serving._batches import Batcher, is_row_by_row, takes_text
 from stratax.command.serving._options import ServingOptions
 from stratax.export import Export, load
 
@@ -70,7 +70,10 @@ class Version:
             try:
                 batcher.warm_up()
             except Exception as error:  # A trial with random numbers may fail where a request would not.
-                _logger.warning(
+                # A text may have to be a photograph, or a serialized example.
+                level = logging.INFO if takes_text(signature.program) else logging.WARNING
+                _logger.log(
+                    level,
                     "serving: signature %s of %s version %d could not be tried beforehand, its first request compiles "
                     "it (%s: %s)",
                     shown(name),

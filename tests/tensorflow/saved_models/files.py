@@ -59,10 +59,14 @@ def function(name, parameters, results, nodes, effects=()):
     )
 
 
-def write_graph(folder, nodes, inputs, outputs, *, functions=(), variables=None, **meta):
-    """Write a SavedModel as TensorFlow 1 does, with one signature of float tensors."""
+def write_graph(folder, nodes, inputs, outputs, *, functions=(), variables=None, specs=None, **meta):
+    """Write a SavedModel as TensorFlow 1 does, with one signature: of float tensors, or of `specs` by their names."""
 
     def info(each):
+        if specs is not None:
+            kind, sizes = specs[each]
+            shape = {"dim": [{"size": size} for size in sizes]}
+            return {"name": each, "dtype": dtype(kind)["type"], "tensor_shape": shape}
         return {"name": each, "dtype": 1, "tensor_shape": {"unknown_rank": True}}
 
     graph = MESSAGES["MetaGraphDef"](
