@@ -11,12 +11,14 @@ Three kinds of things:
 import collections
 import contextlib
 import dataclasses
+import functools
 import inspect
 import pkgutil
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import jax
 import keras
 from keras.src.backend import compute_output_spec
 from keras.src.backend.common import global_state
@@ -81,7 +83,7 @@ __all__ = [
     "in_symbolic_scope",
     "install",
     "is_default",
-    "keep_in_layers",
+    "is_in_layer",
     "original",
     "outside_stateless_scope",
     "print_msg",
@@ -93,6 +95,30 @@ __all__ = [
     "to_snake_case",
     "without_distribution",
 ]
+
+
+def _of_a_text_too(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(self: Exception, made_of: Any, *args: object) -> None:
+        if isinstance(made_of, str):
+            Exception.__init__(self, made_of)
+        else:
+            original(self, made_of, *args)
+
+    return __init__
+
+
+# Keras 3.15 makes an error that leaves a layer once more, of a text with its arguments. JAX makes these of a tracer:
+# they leave a layer's call as they are, and where a layer's output is inferred they can be made of a text.
+for _kind in (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerBoolConversionError,
+    jax.errors.TracerIntegerConversionError,
+):
+    _kind.__init__ = _of_a_text_too(_kind.__init__)  # type: ignore[method-assign]
+    _kind._keras_call_info_injected = True  # type: ignore[attr-defined]
+
 
 # Keras' global state. Keras keeps it in a thread-local object, by these names.
 
@@ -153,10 +179,9 @@ def _set_for_block(name: str, value: object) -> Iterator[None]:
         global_state.set_global_attribute(name, before)
 
 
-def keep_in_layers(kinds: Iterable[type[Exception]]) -> None:
-    """Have errors that are not made of a text leave a layer as they are: Keras 3.15 makes others of them, of a text."""
-    for kind in kinds:
-        kind._keras_call_info_injected = True  # type: ignore[attr-defined]
+def is_in_layer() -> bool:
+    """Return whether the call of a layer is what runs."""
+    return global_state.get_global_attribute("current_call_ctx") is not None
 
 
 def current_path() -> list[str]:

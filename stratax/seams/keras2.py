@@ -509,8 +509,3 @@ def without_phase() -> Iterator[None]:
         yield
     finally:
         set_phase(kept)
-
-
-def is_called_by_program() -> bool:
-    """Return whether no layer is being called: the next call is the program's own."""
-    return global_state.get_global_attribute("current_call_ctx") is None

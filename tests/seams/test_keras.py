@@ -4,6 +4,8 @@ import ast
 import importlib.util
 import inspect
 import pathlib
+import subprocess
+import sys
 
 import keras
 import pytest
@@ -117,3 +119,38 @@ def test_the_seed_is_set_read_and_forgotten():
     assert seam.random_seed().numpy().tolist() == [3, 4]
     seam.forget_random_seed()
     assert seam.random_seed() is None
+
+
+NEEDS_VALUES = """
+import stratax as sx
+import jax
+import keras
+import numpy as np
+
+class Needs(keras.layers.Layer):
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+        self.w = self.add_weight(shape=(2,), name="w")
+
+    def call(self, inputs):
+        return inputs + self.how(self.w.value)
+
+for how in (float, bool, np.asarray, range(9).__getitem__):
+    with sx.distribute.MirroredStrategy().scope():
+        layer = Needs(lambda w, how=how: how(w.sum().astype("int32")))
+    try:
+        layer(keras.Input((2,)))
+    except Exception as error:
+        print(type(error).__name__, "infer the output shape" in str(error) and "traced array" in str(error))
+"""
+
+
+@pytest.mark.processes
+def test_errors_of_values_that_a_trace_does_not_have_leave_layers_as_they_are():
+    """Keras 3.15 would say "'str' object has no attribute '_error_repr'". A fresh process has compiled nothing yet."""
+    found = subprocess.run([sys.executable, "-c", NEEDS_VALUES], capture_output=True, text=True, check=True)
+    kinds = ("Concretization", "TracerBoolConversion", "TracerArrayConversion", "TracerIntegerConversion")
+    assert found.stdout.split() == [
+        word for kind in kinds for word in (f"{kind}{'Type' * (kind == kinds[0])}Error", "True")
+    ]

@@ -37,7 +37,7 @@ from stratax.core.known import (
 from stratax.core.regions import TensorType
 from stratax.core.storage import Move, MoveOfOne, read_listeners, store_of
 from stratax.seams import jax as seam
-from stratax.seams.keras import in_stateless_scope, keep_in_layers
+from stratax.seams.keras import in_stateless_scope
 
 # What streams have shown while a program was traced, as `ProgramRegion.seen`.
 _Seen = Mapping[Any, list[tuple[Any, int]]]
@@ -807,8 +807,6 @@ _NEED_VALUES: tuple[type[Exception], ...] = (
     jax.errors.TracerIntegerConversionError,
 )
 _FOREIGN_ERRORS: tuple[type[Exception], ...] = (jax.errors.UnexpectedTracerError, *_NEED_VALUES)
-# They are made of a tracer, and Keras would make them of a text.
-keep_in_layers(_NEED_VALUES)
 
 
 def _explain(function: Function, error: Exception) -> str:

@@ -6,6 +6,7 @@ the parts lie on devices of several processes, JAX compares what each of them wo
 """
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,16 @@ import jax
 import keras
 import numpy as np
 
+from stratax.base.callers import stack_level
 from stratax.core import storage
+from stratax.distribute.strategies._layout import LARGE
 from stratax.distribute.strategies._led import find_leader
 from stratax.seams import keras as seam
 
 # Of these dtypes NumPy and JAX make the same numbers of 32 bits.
 _SAME = {("float64", "float32"), ("int64", "int32")}
+# The attribute of a variable of which one was told.
+_HAS_WARNED = "_stratax_has_warned"
 _VARIABLE = "keras.src.backend.common.variables:Variable"
 
 
@@ -111,10 +116,24 @@ def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
         value = self.value
         if not storage.is_divided(value):
             return original(self, dtype)
+        if value.size >= LARGE and seam.is_in_layer():
+            _warn_once(self)
         whole = storage.read_whole(value)
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
     return __array__
+
+
+def _warn_once(variable: Any) -> None:
+    if variable.__dict__.setdefault(_HAS_WARNED, False):
+        return
+    variable.__dict__[_HAS_WARNED] = True
+    warnings.warn(
+        f"A layer reads all of the variable {variable.path!r} of shape {tuple(variable.shape)} in Python, at each "
+        f"call: the host puts {variable.value.nbytes >> 20:,} MiB together, of which each device has a part. Compute "
+        "with the variable itself, by jax.numpy or keras.ops.",
+        stacklevel=stack_level(),
+    )
 
 
 def _if_whole(original: Callable[[Any], bool]) -> Callable[[Any], bool]:

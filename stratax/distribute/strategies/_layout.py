@@ -18,8 +18,8 @@ from stratax.distribute.replicas import SHARD_AXIS
 
 # What a step would gather is no larger than what it takes to ask for it.
 _SMALL = 8192
-# Of a variable that stays whole though a rule of its own would divide it, one is told.
-_LARGE = 1 << 20
+# Of a variable that stays whole, or that a layer reads whole, one is told.
+LARGE = 1 << 20
 
 # What a rule gives: the name of an axis, or None, for each dimension; None for a copy on each device.
 Axes = tuple[str | None, ...] | None
@@ -167,7 +167,7 @@ class Layout:
         # Of equal ones the first.
         divides = [dim for dim, extent in enumerate(shape) if extent % count == 0]
         if not divides:
-            if size >= _LARGE and path not in self._warned:
+            if size >= LARGE and path not in self._warned:
                 self._warned.add(path)
                 warnings.warn(
                     f"The variable {path!r} of shape {tuple(shape)} has no dimension that {count} devices divide, so "
@@ -260,6 +260,12 @@ def _read_rule(mesh: Mesh | AbstractMesh, pattern: object, axes: object) -> Rule
     named = [axis for axis in axes or () if axis is not None]
     known = [axis for axis in mesh.axis_names if axis != "replica"]
     for axis in named:
+        if isinstance(axis, tuple | list):
+            raise errors.BadArgumentError(
+                f"A layout's rule divides a dimension by several axes. Expected: one of {known}, or None, for each "
+                f"dimension. Received: {shown(pattern)}: {shown(axes)}. Divide another dimension by the second axis, "
+                "as in ('shard', 'model')."
+            )
         if axis not in known:
             raise errors.BadArgumentError(
                 f"A layout's rule names an axis that variables are not divided by. Expected: {known}. Received: "

@@ -21,6 +21,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.core import state
 from stratax.errors import BadArgumentError, FailedPreconditionError
 from stratax.seams import keras2 as seam
+from stratax.seams.keras import is_in_layer
 from stratax.tensorflow.keras2 import (
     _added,
     _files,
@@ -666,7 +667,7 @@ def _with_training_by_position(original: Callable[..., Any]) -> Callable[..., An
             names = list(self._call_signature.parameters)
             if first > 0 and len(args) <= len(names):
                 args, kwargs = args[:first], kwargs | dict(zip(names[first:], args[first:], strict=False))
-        if "training" not in kwargs and seam.phase() is not None and seam.is_called_by_program():
+        if "training" not in kwargs and seam.phase() is not None and not is_in_layer():
             kwargs["training"] = seam.phase()
         return original(self, *args, **kwargs)
 

@@ -1,5 +1,7 @@
 """What the host assigns goes to each device in parts, and what it reads is not kept."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -77,3 +79,37 @@ def test_assignments_in_a_function_are_as_ever(variable):
     np.testing.assert_array_equal(step(), ROWS + 1)
     np.testing.assert_array_equal(variable, ROWS)
     assert variable.value.sharding.shard_shape((8, 8)) == (2, 8)
+
+
+class Reading(keras.layers.Layer):
+    """Multiplies by a weight that it reads in Python."""
+
+    def __init__(self, read, size):
+        super().__init__()
+        self.read, self.size = read, size
+        self.table = self.add_weight(shape=(size, 8), name="table")
+
+    def call(self, inputs):
+        return inputs @ self.read(self.table)
+
+
+@pytest.mark.parametrize("read", [np.asarray, lambda v: v.numpy(), keras.ops.convert_to_numpy, np.array])
+@pytest.mark.parametrize(("size", "is_told"), [(1 << 17, True), (1 << 16, False)])
+def test_a_layer_that_reads_a_whole_weight_in_python_works_and_is_told_once_if_it_is_large(
+    read, size, is_told
+):
+    with sx.distribute.ShardedStrategy(CPUS).scope():
+        layer = Reading(read, size)
+    rows = np.zeros((1, size), "float32")
+    rows[0, 5] = 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        for _ in range(2):
+            expected = 2 * np.asarray(layer.table)[5:6]
+            np.testing.assert_allclose(layer(rows), expected, rtol=1e-6)
+    told = [each for each in caught if issubclass(each.category, UserWarning)]
+    assert len(told) == is_told
+    if is_told:
+        assert "/table' of shape (131072, 8) in Python" in str(told[0].message)
+        assert told[0].filename == __file__
+    assert layer.table.value.sharding.shard_shape((size, 8)) == (size // 4, 8)

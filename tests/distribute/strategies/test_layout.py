@@ -99,6 +99,11 @@ def test_a_large_variable_that_does_not_divide_is_told_once():
         ),
         ({"kernel": ("replica",)}, errors.BadArgumentError, "not divided by"),
         ({"kernel": ("shard", "shard")}, errors.BadArgumentError, "divides two dimensions by one axis"),
+        (
+            {"kernel": (("shard", "model"), None)},
+            errors.BadArgumentError,
+            r"a dimension by several axes. Expected: one of \['shard', 'model'\], or None.*\('shard', 'model'\)",
+        ),
     ],
 )
 def test_bad_rules_are_refused(rules, error, message):

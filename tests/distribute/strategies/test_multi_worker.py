@@ -414,15 +414,23 @@ def test_workers_read_files_of_their_own_of_different_length(tmp_path):
 
 
 POD = """
-import stratax.tf as tf, jax
+import stratax.tf as tf, jax, numpy as np
 resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
 tf.config.experimental_connect_to_cluster(resolver)
-tf.tpu.experimental.initialize_tpu_system(resolver)
+topology = tf.tpu.experimental.initialize_tpu_system(resolver)
 strategy = tf.distribute.TPUStrategy(resolver)
+cores = np.array(topology.device_coordinates)
+assignment = lambda order: tf.tpu.experimental.DeviceAssignment(topology, cores[order].reshape(2, 2, 4))
+pairs = tf.distribute.TPUStrategy(resolver, experimental_device_assignment=assignment([2, 3, 0, 1]))
+try:
+    tf.distribute.TPUStrategy(resolver, experimental_device_assignment=assignment([0, 2, 1, 3]))
+except tf.errors.InvalidArgumentError as error:
+    apart = str(error)
 values = strategy.run(lambda: tf.distribute.get_replica_context().replica_id_in_sync_group)
 dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(11).batch(8))
 rows = [[v.tolist() for v in strategy.experimental_local_results(batch)] for batch in dataset]
-report(replicas=strategy.num_replicas_in_sync, hosts=strategy.num_workers, rows=rows,
+report(replicas=strategy.num_replicas_in_sync, hosts=strategy.num_workers, rows=rows, apart=apart,
+       pairs=(pairs.num_replicas_in_sync, pairs.num_workers),
        ids=[int(v) for v in strategy.experimental_local_results(values)], names=strategy.device_names)
 """
 
@@ -479,3 +487,11 @@ def test_a_tpu_pod_of_two_hosts_is_one_strategy():
     assert (first["rows"][0], second["rows"][0]) == ([[0, 1], [2, 3]], [[4, 5], [6, 7]])
     assert first["rows"][1] == second["rows"][1] == [[8, 9, 10]]
     assert first["names"][2] == "/job:worker/replica:0/task:1/device:TPU:0"
+    # Of replicas of two cores those of one host share a part of the batch, and others are refused, on each host alike.
+    assert first["pairs"] == second["pairs"] == [2, 2]
+    assert first["apart"] == second["apart"]
+    assert (
+        "Expected: cores of one host in each replica. Received: ['/job:worker/replica:0/task:0/"
+        in first["apart"]
+    )
+    assert "task:1/device:TPU:0']" in first["apart"]
