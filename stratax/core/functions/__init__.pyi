@@ -8,6 +8,9 @@ from ._functional import choose as choose
 from ._functional import repeat as repeat
 from ._log_placement import get_log_device_placement as get_log_device_placement
 from ._log_placement import set_log_device_placement as set_log_device_placement
+from ._python_only import IN_PYTHON as IN_PYTHON
+from ._python_only import note_python_only as note_python_only
+from ._python_only import run_python_only as run_python_only
 from ._signature import sort_arguments as sort_arguments
 from ._tracebacks import disable_traceback_filtering as disable_traceback_filtering
 from ._tracebacks import enable_traceback_filtering as enable_traceback_filtering

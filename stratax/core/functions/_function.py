@@ -19,10 +19,10 @@ from jax.sharding import NamedSharding
 from stratax import errors
 from stratax.base import tracebacks
 from stratax.base.shown import shown
-from stratax.base.tracing import CHOSEN, PIPELINE
+from stratax.base.tracing import CHOSEN, PIPELINE, TRACING
 from stratax.base.typing import PyTree
 from stratax.core import autograph as core_autograph
-from stratax.core import control, cpu, host, jaxprs, programs, regions
+from stratax.core import control, cpu, functions, host, jaxprs, programs, regions
 from stratax.core import storage as core_storage
 from stratax.core.functions import _concrete, _eagerly, _log_placement, _retracing, _signature
 from stratax.core.known import (
@@ -102,6 +102,8 @@ class Function(_signature.Alias):
         self._keeps_known = False
         # Whether a dataset that calls the function has it run in Python, as it can't be compiled.
         self._in_pipelines_eagerly = False
+        # The keys of arguments with which it can't be compiled: see `_python_only`.
+        self._in_python: set[Any] = set()
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
         self._kinds: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._bound: dict[int, Function] = {}
@@ -167,9 +169,14 @@ class Function(_signature.Alias):
                 if self._may_run_eagerly and is_taken(arguments.dynamic):
                     return jax.tree.map(as_result, self._run_eagerly(args, kwargs))
                 variants = self._new_variants(key)
+            if not variants and key in self._in_python:
+                return functions.run_python_only(self._run_eagerly, args, kwargs)
             try:
                 program, traced = self._find(variants, arguments)
-            except Exception:
+            except Exception as error:
+                if isinstance(error, regions.PythonOnlyError) and self._may_run_eagerly and not TRACING.get():
+                    functions.note_python_only(self, self._in_python, key)
+                    return functions.run_python_only(self._run_eagerly, args, kwargs)
                 if PIPELINE.get() is None or self._declared_specs is not None:
                     raise
                 # What a compiled function can't do, such as shapes that depend on values, works for one element.

@@ -38,6 +38,10 @@ from ._compiling import jit as jit
 from ._compiling import listen as listen
 from ._compiling import move_specs as move_specs
 from ._compiling import retraceable as retraceable
+from ._refusals import PythonOnlyError as PythonOnlyError
+from ._refusals import Untraceable as Untraceable
+from ._refusals import refuse_element as refuse_element
+from ._refusals import refuse_unknown as refuse_unknown
 from ._stream import CallPass as CallPass
 from ._stream import Optional as Optional
 from ._stream import Pass as Pass

@@ -22,7 +22,7 @@ from stratax.base.shown import shown
 from stratax.base.surroundings import Slot, Surroundings
 from stratax.base.tracing import TRACING
 from stratax.base.typing import DTypeLike, PyTree, TensorLike
-from stratax.core import jaxprs, storage
+from stratax.core import jaxprs, regions, storage
 from stratax.core.storage import Move
 from stratax.seams.keras import (
     find_autocast,
@@ -122,6 +122,9 @@ class Region(keras.StatelessScope):
         parent: The region in whose trace this one's trace is nested, or None for a whole program.
         path: Where the region stands in the program, the same in every trace of it; by default counted.
     """
+
+    # Whether nothing is traced in it, and input is taken as outside of programs.
+    runs_in_python = False
 
     def __init__(self, parent: "Region | None" = None, path: "Path | None" = None) -> None:
         # Keras 3.15 initialises variables that were created in its outermost stateless scope when that ends. This
@@ -374,12 +377,7 @@ class Region(keras.StatelessScope):
 
     def next_element(self, stream: object) -> Any:
         """Return the next element of a stream of input that was handed to the program."""
-        raise errors.TracingError(
-            "next(iterator) was called inside a part of a compiled function that can't take input. Expected: in the "
-            "function's own body or in a loop over `stratax.range`, outside of `strategy.run`. "
-            f"Received: iterator={shown(stream)}. Take the element first and hand it to `strategy.run(fn, "
-            "args=(element,))`."
-        )
+        regions.refuse_element(stream)
 
     def refuse_loop(self, stream: object) -> NoReturn:
         """Raise why a loop in this region can't take elements of a stream."""
@@ -397,7 +395,7 @@ class Region(keras.StatelessScope):
 
     def iterate(self, stream: object) -> Any:
         """Return what `iter(stream)` gives while this region is traced."""
-        return _Untraceable(stream)
+        return regions.Untraceable(stream)
 
     def next_path(self) -> "Path":
         """Return the path of the next part of this region."""
@@ -456,25 +454,6 @@ class TraceAgainError(BaseException):
     def __init__(self, kept: Sequence[Spread]) -> None:
         super().__init__()
         self.kept = list(kept)
-
-
-class _Untraceable:
-    """Stands for an iteration that Python would do while a function is traced, once for all its calls."""
-
-    def __init__(self, stream: object) -> None:
-        self._stream = stream
-
-    def __iter__(self) -> "_Untraceable":
-        return self
-
-    def __next__(self) -> Any:
-        raise errors.TracingError(
-            "A compiled function goes through an iterator or dataset in Python's way (a comprehension, `list`, `zip`, "
-            "or a loop in code that is not converted): that would happen once, while it is traced, and every call "
-            "would see the same elements. Expected: `for ... in` as a statement, or `next(iterator)`, in a function "
-            "whose control flow is converted (autograph=True, its source at hand). "
-            f"Received: {shown(self._stream)}."
-        )
 
 
 def current_region() -> Region | None:
@@ -886,11 +865,7 @@ def read_declared_structure(stream: Any) -> Any:
         if hasattr(spec, "part_specs"):
             return spec.of_parts([describe(part) for part in spec.part_specs])
         if spec.shape is None or np.dtype(spec.dtype).kind not in "biufcV":
-            raise errors.TracingError(
-                "A compiled function takes elements of a dataset that has none and does not say what they look like. "
-                f"Expected: components of numbers with shapes. Received: {shown(spec)}. Give the dataset elements, or "
-                "a signature."
-            )
+            regions.refuse_unknown(spec)
         # 1 is as good as any size: an element that does come later is compared with it, and traced anew if it
         # differs.
         shape = tuple(1 if size is None else int(size) for size in spec.shape)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.core import regions
 from stratax.data.elements import (
     Block,
     ElementRows,
@@ -34,9 +35,8 @@ _DATASET_FIX = (
 
 def tracing_region() -> Any:
     """Return what is being traced of a compiled function on this thread, where `TRACING` says that there is one."""
-    from stratax.core import regions
-
-    return regions.current_region()
+    region = regions.current_region()
+    return None if region is None or region.runs_in_python else region
 
 
 def runs(
@@ -127,7 +127,8 @@ def _kind(block: Block, structure: Structure) -> _Kind:
         if not isinstance(leaf, (np.ndarray, np.generic)) or leaf.dtype.kind not in "biufcV":
             is_text = isinstance(leaf, bytes) or getattr(leaf, "dtype", None) is not None
             what, fix = ("text", _TEXT_FIX) if is_text else ("a Dataset", _DATASET_FIX)
-            raise TracingError(
+            # Of what is no number, functions that run in Python take datasets.
+            raise (TracingError if is_text else regions.PythonOnlyError)(
                 "A compiled function takes numbers from a dataset, which devices compute with. Expected: components "
                 f"of numbers or booleans. Received: {name} is {what}. {fix}"
             )

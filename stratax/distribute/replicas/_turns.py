@@ -264,6 +264,8 @@ class TurnRegion(ReplicaRegion, TakesTurns):
         keeps_copies: Whether each replica has a copy of a variable, which may become its own.
     """
 
+    runs_in_python = True
+
     def __init__(self, mesh: Mesh, index: int, *, keeps_copies: bool) -> None:
         super().__init__(_Values(), mesh)
         self.num_replicas, self.axes = count_replicas(mesh), mesh.shape

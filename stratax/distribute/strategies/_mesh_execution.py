@@ -139,7 +139,10 @@ class MeshExecution(OverMesh):
         # Under a tape, one replica runs in Python anyway.
         if functions.functions_run_eagerly() and not storage.read_listeners():
             return self._in_python.run(fn, args, kwargs)
-        return self._compiled_run(fn, args, kwargs)
+        try:
+            return self._compiled_run(fn, args, kwargs)
+        except regions.PythonOnlyError:
+            return self._in_python.run(fn, args, kwargs)
 
     @functools.cached_property
     def _in_python(self) -> "strategies.InPython":

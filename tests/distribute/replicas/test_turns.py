@@ -233,3 +233,39 @@ def test_assertions_raise_where_they_stand(strategy, eagerly):
     with pytest.raises(tf.errors.InvalidArgumentError, match="x < y"):
         strategy.run(replica, args=(batch_of(strategy),))
     assert len(reached) == 1
+
+
+# The numbers are TensorFlow 2.21's.
+@pytest.mark.filterwarnings("ignore:.*takes datasets out of a dataset")
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_replicas_loop_over_windows(pair, is_compiled):
+    with pair.scope():
+        kept = tf.Variable(
+            0.0,
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.SUM,
+        )
+        summed = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)
+    dataset = tf.data.Dataset.range(7).window(3)
+
+    def replica():
+        folded, reduced = tf.constant(0.0), tf.constant(0.0)
+        for window in dataset:
+            for x in window.map(lambda x: tf.cast(x, tf.float32) * 2.0 + 1.0).filter(lambda x: x > 2.0):
+                folded = folded * 2.0 + x
+            whole = tf.data.experimental.get_single_element(window.batch(3))
+            total = window.reduce(np.int64(0), lambda a, b: a + b)
+            reduced = reduced * 2.0 + tf.cast(tf.reduce_sum(whole) + total, tf.float32)
+        kept.assign_add(folded)
+        summed.assign_add(reduced)
+        return folded, reduced, tf.distribute.get_replica_context().all_reduce("SUM", reduced)
+
+    def step():
+        return pair.run(replica)
+
+    step = tf.function(step) if is_compiled else step
+    for _ in range(2):
+        found = [pair.experimental_local_results(each) for each in step()]
+        assert [[float(value) for value in each] for each in found] == [[303, 303], [84, 84], [168, 168]]
+    assert float(kept.read_value()) == 4 * 303
+    assert float(summed) == 4 * 84

@@ -14,6 +14,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
 from stratax.base.typing import DTypeLike, TensorLike
+from stratax.core import functions
 from stratax.core.control import Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape, if_constant
@@ -202,7 +203,7 @@ class TensorArray(Awaiting):
             raise _make_cleared_error(number)
         value = self._item(number)
         # While a function is traced nothing is cleared: it is traced twice, and finds the element the second time, too.
-        if self._clears and current_region() is None and not in_pipeline():
+        if self._clears and current_region() is None and not in_pipeline() and not functions.IN_PYTHON.get():
             self._items[number] = _CLEARED
         return value
 
