@@ -55,6 +55,7 @@ from stratax.tensorflow.graph._producers import string_input_producer as string_
 from stratax.tensorflow.graph._queues import QueueRunner as QueueRunner
 from stratax.tensorflow.graph._queues import add_queue_runner as add_queue_runner
 from stratax.tensorflow.graph._queues import start_queue_runners as start_queue_runners
+from stratax.tensorflow.saved_models.loading import import_meta_graph as import_meta_graph
 from stratax.tensorflow.v1.train import *
 from stratax.train import Checkpoint as Checkpoint
 from stratax.train import CheckpointManager as CheckpointManager

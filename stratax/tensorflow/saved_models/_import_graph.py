@@ -42,10 +42,10 @@ for _message in (GraphDef, MetaGraphDef, NodeDef):
     # Made while this is imported, they are of no module.
     _message.__module__ = "google.protobuf.message"
 # What gives no array.
-_OF_RESOURCES = ("VarHandleOp", "Variable", "VariableV2", "HashTable", "HashTableV2", "MutableHashTableV2")
+OF_RESOURCES = ("VarHandleOp", "Variable", "VariableV2", "HashTable", "HashTableV2", "MutableHashTableV2")
 _LISTS_GIVING_ARRAYS = ("Read", "Gather", "Size", "Concat", "Stack", "GetItem", "Length")
 # What does nothing but change variables and tables, or write: the loader has done it.
-_OF_FILES = ("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "Save", "ShardedFilespec")
+OF_FILES = ("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "Save", "ShardedFilespec")
 
 
 def import_graph_def(
@@ -79,7 +79,7 @@ def import_graph_def(
     message = _as_graph_def(graph_def)
     state = State(functions_of(message.library))
     prefix = "import" if name is None else name
-    return _Import(graph_of(message), state, prefix, dict(input_map or {})).add(return_elements)
+    return GraphImport(graph_of(message), state, prefix, dict(input_map or {})).add(return_elements)
 
 
 def _as_graph_def(value: Any) -> Message:
@@ -106,7 +106,7 @@ def add_meta_graph(meta: Message, folder: str, assets: Mapping[Output, Any], nam
     graph = graph_of(meta.graph_def)
     state.trainable |= trainable_names(meta)
     restore_variables(state, graph, meta, assets)
-    _Import(graph, state, name, {}, assets, is_strict=False).add(None, initialize=_initializers(meta))
+    GraphImport(graph, state, name, {}, assets, is_strict=False).add(None, initialize=_initializers(meta))
     return [each.variable for each in state.variables.values() if each.variable is not None]
 
 
@@ -122,7 +122,9 @@ def _initializers(meta: Message) -> list[str]:
     return [tensor_name(each)[0] for each in found]
 
 
-class _Import:
+class GraphImport:
+    """Adds the nodes of a file's graph to the default graph."""
+
     def __init__(
         self,
         graph: FileGraph,
@@ -134,62 +136,62 @@ class _Import:
         is_strict: bool = True,
     ) -> None:
         self._is_strict = is_strict
-        self._graph = graph
-        self._state = state
-        self._prefix = f"{prefix}/" if prefix else ""
-        self._target = enter_program_graph()
-        self._known = dict(known or {})
-        self._made: dict[Output, Any] = {}
+        self.graph = graph
+        self.state = state
+        self.prefix = f"{prefix}/" if prefix else ""
+        self.target = enter_program_graph()
+        self.known = dict(known or {})
+        self.made: dict[Output, Any] = {}
         for key, tensor in given.items():
             place = tensor_name(key)
             if place[0] not in graph.nodes:
                 raise BadArgumentError(f"input_map names what is not in the graph: {shown(key)}.")
-            self._made[place] = tensor
+            self.made[place] = tensor
 
     def add(self, wanted: Sequence[str] | None, initialize: Sequence[str] = ()) -> list[Any] | None:
         """Add all nodes; return what is asked for."""
-        graph = self._graph
-        in_frames = _find_in_frames(graph)
+        graph = self.graph
+        in_frames = find_in_frames(graph)
         hidden = _find_hidden(graph, is_strict=self._is_strict) | in_frames
         order = order_of(graph, [each for each in graph.nodes if each not in hidden], ())
-        check(graph, order, self._state, "graph")
+        check(graph, order, self.state, "graph")
         if initialize:
-            run = GraphRun(self._state, is_host=True)
-            given = {each for each, _ in self._known}
-            run.follow(graph, order_of(graph, initialize, given), dict(self._known), ())
-        inner = _find_inner(graph, order) | in_frames
+            run = GraphRun(self.state, is_host=True)
+            given = {each for each, _ in self.known}
+            run.follow(graph, order_of(graph, initialize, given), dict(self.known), ())
+        inner = find_inner(graph, order) | in_frames
         for node in order:
             if node.name not in inner:
-                self._add_node(node, inner)
+                self.add_node(node, inner)
         if wanted is None:
             return None
         return [self._find(each) for each in wanted]
 
     def _find(self, name: str) -> Any:
         place = tensor_name(name)
-        if place not in self._made:
+        if place not in self.made:
             raise BadArgumentError(f"return_elements names what is not in the graph: {shown(name)}.")
-        found = self._made[place]
+        found = self.made[place]
         return found if ":" in name or not isinstance(found, GraphTensor) else found.op
 
-    def _add_node(self, node: FileNode, inner: set[str]) -> None:
-        if (node.name, 0) in self._made or (node.name, 0) in self._known:
+    def add_node(self, node: FileNode, inner: set[str]) -> None:
+        if (node.name, 0) in self.made or (node.name, 0) in self.known:
             return
-        building = self._target.scope.building
-        name = self._prefix + node.name
+        building = self.target.scope.building
+        name = self.prefix + node.name
         if node.op == "Placeholder":
             shape, dtype = node.get("shape"), node["dtype"]
-            (self._made[node.name, 0],) = building.add_source(
+            (self.made[node.name, 0],) = building.add_source(
                 [(TensorShape(shape), DType(dtype))], name, "Placeholder"
             )
             return
-        boundary = self._boundary(node, inner)
-        operands = [self._made.get(each, self._known.get(each)) for each in boundary]
-        graph, state = self._graph, self._state
+        boundary = self.boundary(node, inner)
+        operands = [self.made.get(each, self.known.get(each)) for each in boundary]
+        graph, state = self.graph, self.state
 
         def call(operands: Sequence[Value], name: str | None = None) -> Value:
             del name
-            known = {**self._known, **dict(zip(boundary, operands, strict=True))}
+            known = {**self.known, **dict(zip(boundary, operands, strict=True))}
             run = GraphRun(state, is_host=False)
             made = run.evaluate_all(graph, known, node.name)
             return made[0] if len(made) == 1 else tuple(made)
@@ -200,23 +202,23 @@ class _Import:
         else:
             made = building.add(call, (operands,), {"name": name}, kind=node.op)
         for number, each in enumerate(made if isinstance(made, tuple) else [made]):
-            self._made[node.name, number] = each
+            self.made[node.name, number] = each
 
-    def _boundary(self, node: FileNode, inner: set[str]) -> list[Output]:
+    def boundary(self, node: FileNode, inner: set[str]) -> list[Output]:
         """Return the outputs outside that a node is computed of, with what is inside on the way."""
         found: dict[Output, None] = {}
         seen: set[str] = set()
         waiting = [node.name]
         while waiting:
-            each = self._graph.node(waiting.pop())
-            frame = self._graph.frames.get(each.name)
+            each = self.graph.node(waiting.pop())
+            frame = self.graph.frames.get(each.name)
             reads = list(each.inputs)
             if frame is not None:
                 inside = [frame.condition, *frame.next]
-                reads = [*frame.first, *inside, *(self._graph.node(one).inputs[0] for one in frame.constants)]
+                reads = [*frame.first, *inside, *(self.graph.node(one).inputs[0] for one in frame.constants)]
             for output in reads:
-                if output[0] not in inner or output in self._made:
-                    if output not in self._known and output in self._made:
+                if output[0] not in inner or output in self.made:
+                    if output not in self.known and output in self.made:
                         found[output] = None
                 elif output[0] not in seen:
                     seen.add(output[0])
@@ -261,12 +263,12 @@ def _find_hidden(graph: FileGraph, *, is_strict: bool) -> set[str]:
     hidden = {
         node.name
         for node in graph.nodes.values()
-        if node.op in (*_OF_FILES, *_CHANGING) or not (is_strict or node.op in known)
+        if node.op in (*OF_FILES, *_CHANGING) or not (is_strict or node.op in known)
     }
-    return _with_consumers(graph, hidden, ("Identity", "NoOp"))
+    return with_consumers(graph, hidden, ("Identity", "NoOp"))
 
 
-def _with_consumers(graph: FileGraph, names: set[str], by_control: Sequence[str] | None) -> set[str]:
+def with_consumers(graph: FileGraph, names: set[str], by_control: Sequence[str] | None) -> set[str]:
     """Return nodes with those that take what they give, also by control inputs if their operation says so."""
     consumers: dict[str, list[FileNode]] = {}
     for node in graph.nodes.values():
@@ -282,28 +284,28 @@ def _with_consumers(graph: FileGraph, names: set[str], by_control: Sequence[str]
     return found
 
 
-def _find_in_frames(graph: FileGraph) -> set[str]:
+def find_in_frames(graph: FileGraph) -> set[str]:
     """Return the nodes inside of loops of TensorFlow 1."""
     if not graph.frames:
         return set()
     enters = {node.name for node in graph.nodes.values() if node.op in ("Enter", "RefEnter")}
-    found = _with_consumers(graph, enters, None)
+    found = with_consumers(graph, enters, None)
     while True:
         # The end of a loop within another one lies inside of that.
         nested = {name for name in graph.frames if not found.isdisjoint(needs_of(graph, graph.node(name)))}
         if nested <= found:
             return found
-        found = _with_consumers(graph, found | nested, None)
+        found = with_consumers(graph, found | nested, None)
 
 
-def _find_inner(graph: FileGraph, order: Sequence[FileNode]) -> set[str]:
+def find_inner(graph: FileGraph, order: Sequence[FileNode]) -> set[str]:
     """Return the nodes that have no tensors of their own."""
     inner: set[str] = set()
     for node in graph.nodes.values():
         short = node.op.removesuffix("V3").removesuffix("V2")
         is_list = short.startswith(("TensorArray", "TensorList", "EmptyTensorList"))
         is_switch = node.op in ("Switch", "RefSwitch")
-        if is_switch or node.op in _OF_RESOURCES or (is_list and not short.endswith(_LISTS_GIVING_ARRAYS)):
+        if is_switch or node.op in OF_RESOURCES or (is_list and not short.endswith(_LISTS_GIVING_ARRAYS)):
             inner.add(node.name)
     ways: dict[str, frozenset[tuple[Output, int]]] = {}
     for node in order:

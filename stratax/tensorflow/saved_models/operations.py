@@ -92,7 +92,7 @@ class KnownOperation:
 
 _TABLE: dict[str, KnownOperation] = {}
 # Each defines operations when it is imported.
-_MODULES = ("arrays", "control", "layers", "lists", "math", "resources", "sparse", "text")
+_MODULES = ("arrays", "control", "layers", "lists", "math", "resources", "sparse", "text", "training")
 
 
 def define(

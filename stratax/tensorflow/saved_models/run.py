@@ -367,6 +367,10 @@ _TAKES_REFERENCES = (
     "ReadVariable",
     "Resource",
     "VariableShape",
+    "Apply",
+    "ScatterAdd",
+    "ScatterSub",
+    "ScatterUpdate",
 )
 
 

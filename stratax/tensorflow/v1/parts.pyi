@@ -1,3 +1,5 @@
+import stratax.tensorflow.v1._rules
+
 from ._current import leave_graph as leave_graph
 from ._current import leaving_graph as leaving_graph
 from ._derivatives import Derivatives as Derivatives
@@ -13,3 +15,5 @@ from ._trace_values import TraceValues as TraceValues
 from ._variables import InitializedVariable as InitializedVariable
 from ._variables import ModelVariable as ModelVariable
 from ._variables import is_local as is_local
+
+rules = stratax.tensorflow.v1._rules
