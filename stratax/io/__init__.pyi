@@ -13,6 +13,7 @@ from ._streams import ByteStream as ByteStream
 from ._streams import as_compression as as_compression
 from ._streams import guess_compression as guess_compression
 from ._streams import open_bytes as open_bytes
+from ._tensor_types import DATA_TYPE as DATA_TYPE
 from ._tensor_types import TENSOR_TYPES as TENSOR_TYPES
 from ._tensor_types import TYPES_BY_DTYPE as TYPES_BY_DTYPE
 from ._tensor_types import TYPES_BY_NUMBER as TYPES_BY_NUMBER

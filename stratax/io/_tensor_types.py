@@ -61,6 +61,23 @@ TENSOR_TYPES = tuple(
         (30, ml_dtypes.uint4, "int_val"),
     )
 )
+_OTHERS = {
+    "DT_QINT8": 11,
+    "DT_QUINT8": 12,
+    "DT_QINT32": 13,
+    "DT_QINT16": 15,
+    "DT_QUINT16": 16,
+    "DT_RESOURCE": 20,
+}
+_CONSTANTS = {kind.constant: kind.number for kind in TENSOR_TYPES} | _OTHERS | {"DT_VARIANT": 21}
+# All of `DataType`, as `make_messages` takes it. A variable of TensorFlow 1 has its dtype's number with 100 added.
+DATA_TYPE = {
+    "DataType": {
+        "DT_INVALID": 0,
+        **_CONSTANTS,
+        **{f"{name}_REF": number + 100 for name, number in _CONSTANTS.items()},
+    }
+}
 TYPES_BY_NUMBER = {kind.number: kind for kind in TENSOR_TYPES}
 TYPES_BY_DTYPE = {kind.dtype: kind for kind in TENSOR_TYPES}
 # What lists values, as `make_messages` takes it.

@@ -9,7 +9,7 @@ from google.protobuf import text_format
 
 from stratax.base.typing import DTypeLike, PyTree
 from stratax.data.elements import TensorShape
-from stratax.io import TYPES_BY_DTYPE, gfile, make_messages
+from stratax.io import DATA_TYPE, TYPES_BY_DTYPE, gfile, make_messages
 from stratax.tensorflow.graph._nodes import GraphCall, GraphOperation, GraphTensor
 
 # What TensorFlow 1.15 writes for itself.
@@ -23,7 +23,7 @@ _MESSAGES = make_messages(
         "AttrValue": {
             "list": (1, "ListValue"),
             "s": (2, "bytes"),
-            "type": (6, "int32"),
+            "type": (6, "DataType"),
             "shape": (7, "TensorShapeProto"),
         },
         "NodeDef": {
@@ -36,6 +36,7 @@ _MESSAGES = make_messages(
         "VersionDef": {"producer": (1, "int32"), "min_consumer": (2, "int32")},
         "GraphDef": {"node": (1, "repeated NodeDef"), "versions": (4, "VersionDef")},
     },
+    DATA_TYPE,
 )
 GraphDef = _MESSAGES["GraphDef"]
 

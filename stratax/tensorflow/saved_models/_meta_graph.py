@@ -137,7 +137,7 @@ def _as_meta_graph(given: Any) -> Message:
         return MetaGraphDef.FromString(content)
     except (DecodeError, RecursionError):
         try:
-            return text_format.Parse(content, MetaGraphDef())
+            return text_format.Parse(content, MetaGraphDef(), allow_unknown_field=True)
         except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
             raise DataLossError(
                 f"The file {shown(path)} is no MetaGraphDef, or it is damaged: {str(error)[:200]}. Copy it anew."
@@ -240,7 +240,7 @@ class TrainedImport(GraphImport):
         self._inner = find_inner(graph, order) | in_frames
         self._fill_tables()
         # Variables are listed as they were.
-        for name in self._listed("variables"):
+        for name in self._list_names("variables"):
             self._add(self.graph.node(name))
         for node in order:
             self._add(node)
@@ -252,7 +252,7 @@ class TrainedImport(GraphImport):
             order = order_of(self.graph, [each for each in names if each in self.graph.nodes], ())
             GraphRun(self.state, is_host=True).follow(self.graph, order, {}, ())
 
-    def _listed(self, key: str) -> Iterator[str]:
+    def _list_names(self, key: str) -> Iterator[str]:
         """Yield the names of nodes of the variables in a collection."""
         if key in self._meta.collection_def:
             for each in self._meta.collection_def[key].bytes_list.value:
@@ -279,7 +279,7 @@ class TrainedImport(GraphImport):
                 )
             value = np.zeros(shape, node["dtype"])
         name = self.prefix + node.name
-        is_local = node.name in set(self._listed(_LOCAL)) - set(self._listed("variables"))
+        is_local = node.name in set(self._list_names(_LOCAL)) - set(self._list_names("variables"))
         scope = self.target.scope
         with scope.depending_on(None), scope.naming(name):
             made = GraphVariable(
@@ -384,7 +384,7 @@ class TrainedImport(GraphImport):
             if key in own or kind is None:
                 continue
             if kind == "bytes_list":
-                values: list[Any] = [self._variables[name] for name in self._listed(key)]
+                values: list[Any] = [self._variables[name] for name in self._list_names(key)]
             elif kind == "node_list":
                 values = [each for each in map(self._find_item, message.node_list.value) if each is not None]
             else:
@@ -409,7 +409,7 @@ class TrainedImport(GraphImport):
         names = self._find_names() or {
             variable.path.removeprefix(self.prefix): variable
             for name, variable in self._variables.items()
-            if name not in set(self._listed(_LOCAL)) - set(self._listed("variables"))
+            if name not in set(self._list_names(_LOCAL)) - set(self._list_names("variables"))
         }
         saver = self._meta.saver_def
         if saver.restore_op_name:

@@ -11,16 +11,17 @@ from google.protobuf.message import DecodeError
 
 from stratax.base.shown import shown
 from stratax.errors import DataLossError
-from stratax.io import VALUE_FIELDS, make_messages
+from stratax.io import DATA_TYPE, VALUE_FIELDS, make_messages
 
 # A message of protobuf, whose classes are made while this module is imported.
 Message: TypeAlias = Any
 _FIELDS = {
-    "Dim": {"size": (1, "int64")},
+    "Dim": {"size": (1, "int64"), "name": (2, "string")},
     "TensorShapeProto": {"dim": (2, "repeated Dim"), "unknown_rank": (3, "bool")},
     "TensorProto": {
-        "dtype": (1, "int32"),
+        "dtype": (1, "DataType"),
         "tensor_shape": (2, "TensorShapeProto"),
+        "version_number": (3, "int32"),
         "tensor_content": (4, "bytes"),
         **VALUE_FIELDS,
     },
@@ -29,7 +30,7 @@ _FIELDS = {
         "i": (3, "repeated int64"),
         "f": (4, "repeated float"),
         "b": (5, "repeated bool"),
-        "type": (6, "repeated int32"),
+        "type": (6, "repeated DataType"),
         "shape": (7, "repeated TensorShapeProto"),
         "tensor": (8, "repeated TensorProto"),
         "func": (9, "repeated NameAttrList"),
@@ -41,7 +42,7 @@ _FIELDS = {
         "i": (3, "oneof int64"),
         "f": (4, "oneof float"),
         "b": (5, "oneof bool"),
-        "type": (6, "oneof int32"),
+        "type": (6, "oneof DataType"),
         "shape": (7, "oneof TensorShapeProto"),
         "tensor": (8, "oneof TensorProto"),
         "placeholder": (9, "oneof string"),
@@ -51,28 +52,76 @@ _FIELDS = {
         "name": (1, "string"),
         "op": (2, "string"),
         "input": (3, "repeated string"),
+        "device": (4, "string"),
         "attr": (5, "map AttrValue"),
+        "experimental_debug_info": (6, "DebugInfo"),
+        "experimental_type": (7, "FullTypeDef"),
+    },
+    "FullTypeDef": {
+        "type_id": (1, "FullTypeId"),
+        "args": (2, "repeated FullTypeDef"),
+        "s": (3, "string"),
+        "i": (4, "int64"),
+    },
+    "DebugInfo": {
+        "original_node_names": (1, "repeated string"),
+        "original_func_names": (2, "repeated string"),
     },
     "ArgDef": {
         "name": (1, "string"),
-        "type": (3, "int32"),
+        "type": (3, "DataType"),
         "type_attr": (4, "string"),
         "number_attr": (5, "string"),
         "type_list_attr": (6, "string"),
+        "description": (2, "string"),
+        "is_ref": (16, "bool"),
+        "experimental_full_type": (17, "FullTypeDef"),
     },
     "OpDef": {
         "name": (1, "string"),
         "input_arg": (2, "repeated ArgDef"),
         "output_arg": (3, "repeated ArgDef"),
+        "attr": (4, "repeated AttrDef"),
+        "summary": (5, "string"),
+        "description": (6, "string"),
+        "is_stateful": (17, "bool"),
+        "control_output": (20, "repeated string"),
+    },
+    "AttrDef": {
+        "name": (1, "string"),
+        "type": (2, "string"),
+        "default_value": (3, "AttrValue"),
+        "description": (4, "string"),
+        "has_minimum": (5, "bool"),
+        "minimum": (6, "int64"),
+        "allowed_values": (7, "AttrValue"),
     },
     "FunctionDef": {
         "signature": (1, "OpDef"),
         "node_def": (3, "repeated NodeDef"),
+        "attr": (5, "map AttrValue"),
+        # Maps from numbers, which are these messages in files and in text.
+        "arg_attr": (7, "repeated ArgAttrEntry"),
+        "resource_arg_unique_id": (8, "repeated UniqueIdEntry"),
         "ret": (4, "map string"),
         "control_ret": (6, "map string"),
     },
-    "FunctionDefLibrary": {"function": (1, "repeated FunctionDef")},
-    "GraphDef": {"node": (1, "repeated NodeDef"), "library": (2, "FunctionDefLibrary")},
+    "ArgAttrEntry": {"key": (1, "uint32"), "value": (2, "ArgAttrs")},
+    "ArgAttrs": {"attr": (1, "map AttrValue")},
+    "UniqueIdEntry": {"key": (1, "uint32"), "value": (2, "uint32")},
+    "GradientDef": {"function_name": (1, "string"), "gradient_func": (2, "string")},
+    "FunctionDefLibrary": {"function": (1, "repeated FunctionDef"), "gradient": (2, "repeated GradientDef")},
+    "VersionDef": {
+        "producer": (1, "int32"),
+        "min_consumer": (2, "int32"),
+        "bad_consumers": (3, "repeated int32"),
+    },
+    "GraphDef": {
+        "node": (1, "repeated NodeDef"),
+        "library": (2, "FunctionDefLibrary"),
+        "version": (3, "int32"),
+        "versions": (4, "VersionDef"),
+    },
     "MetaInfoDef": {"tags": (4, "repeated string"), "tensorflow_version": (5, "string")},
     "SaverDef": {
         "filename_tensor_name": (1, "string"),
@@ -98,7 +147,7 @@ _FIELDS = {
     },
     "TensorInfo": {
         "name": (1, "oneof string"),
-        "dtype": (2, "int32"),
+        "dtype": (2, "DataType"),
         "tensor_shape": (3, "TensorShapeProto"),
         "coo_sparse": (4, "oneof CooSparse"),
     },
@@ -123,7 +172,7 @@ _FIELDS = {
     },
     "SavedConstant": {"operation": (1, "string")},
     "SavedVariable": {
-        "dtype": (1, "int32"),
+        "dtype": (1, "DataType"),
         "shape": (2, "TensorShapeProto"),
         "trainable": (3, "bool"),
         "name": (6, "string"),
@@ -164,7 +213,7 @@ _FIELDS = {
     "DictValue": {"fields": (1, "map StructuredValue")},
     "PairValue": {"key": (1, "string"), "value": (2, "StructuredValue")},
     "NamedTupleValue": {"name": (1, "string"), "values": (2, "repeated PairValue")},
-    "TensorSpecProto": {"name": (1, "string"), "shape": (2, "TensorShapeProto"), "dtype": (3, "int32")},
+    "TensorSpecProto": {"name": (1, "string"), "shape": (2, "TensorShapeProto"), "dtype": (3, "DataType")},
     "TypeSpecProto": {"type_spec_class": (1, "int32"), "type_state": (2, "StructuredValue")},
     "StructuredValue": {
         "none_value": (1, "oneof NoneValue"),
@@ -173,7 +222,7 @@ _FIELDS = {
         "string_value": (13, "oneof string"),
         "bool_value": (14, "oneof bool"),
         "tensor_shape_value": (31, "oneof TensorShapeProto"),
-        "tensor_dtype_value": (32, "oneof int32"),
+        "tensor_dtype_value": (32, "oneof DataType"),
         "tensor_spec_value": (33, "oneof TensorSpecProto"),
         "type_spec_value": (34, "oneof TypeSpecProto"),
         "bounded_tensor_spec_value": (35, "oneof TensorSpecProto"),
@@ -183,7 +232,22 @@ _FIELDS = {
         "named_tuple_value": (54, "oneof NamedTupleValue"),
     },
 }
-MESSAGES = make_messages("stratax/saved_model.proto", _FIELDS)
+# What TensorFlow 2 says of nodes besides, for text alone.
+_FULL_TYPES = {
+    f"TFT_{name}": first + place
+    for first, names in {
+        0: "UNSET VAR ANY PRODUCT NAMED",
+        20: "FOR_EACH",
+        100: "CALLABLE",
+        200: "BOOL UINT8 UINT16 UINT32 UINT64 INT8 INT16 INT32 INT64 HALF FLOAT DOUBLE COMPLEX64 COMPLEX128 STRING",
+        215: "BFLOAT16",
+        1000: "TENSOR ARRAY OPTIONAL LITERAL ENCODED SHAPE_TENSOR",
+        10102: "DATASET RAGGED ITERATOR",
+        10202: "MUTEX_LOCK LEGACY_VARIANT",
+    }.items()
+    for place, name in enumerate(names.split())
+}
+MESSAGES = make_messages("stratax/saved_model.proto", _FIELDS, {**DATA_TYPE, "FullTypeId": _FULL_TYPES})
 # What protobuf itself can hold.
 _MOST_BYTES = 1 << 31
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 import stratax.tf as tf
 from stratax import errors
@@ -87,3 +88,64 @@ def test_nodes_without_what_they_take_are_told(broken, told):
     ]
     with tf.Graph().as_default(), pytest.raises(errors.DataLossError, match=told):
         tf.import_graph_def(V1.GraphDef(node=nodes), return_elements=["y:0"])
+
+
+# As TensorFlow's `tf.io.write_graph(graph, folder, "graph.pbtxt")` writes it.
+TEXT = r"""
+node {
+  name: "x"
+  op: "Placeholder"
+  device: "/device:CPU:0"
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: -1 } dim { size: 2 } } } }
+}
+node {
+  name: "w"
+  op: "Const"
+  attr { key: "_output_shapes" value { list { shape { dim { size: 2 } dim { size: 1 } } } } }
+  attr { key: "dtype" value { type: DT_FLOAT } }
+  attr {
+    key: "value"
+    value {
+      tensor {
+        dtype: DT_FLOAT
+        tensor_shape { dim { size: 2 } dim { size: 1 } }
+        tensor_content: "\000\000\200?\000\000\000@"
+      }
+    }
+  }
+}
+node {
+  name: "y"
+  op: "MatMul"
+  input: "x"
+  input: "w"
+  attr { key: "T" value { type: DT_FLOAT } }
+  attr { key: "transpose_a" value { b: false } }
+  experimental_debug_info { original_node_names: "y" }
+  experimental_type { type_id: TFT_PRODUCT args { type_id: TFT_TENSOR args { type_id: TFT_FLOAT } } }
+}
+versions { producer: 1645 min_consumer: 12 }
+library { gradient { function_name: "f" gradient_func: "g" } }
+"""
+
+
+def test_a_graph_in_text_is_read_as_tensorflow_wrote_it():
+    made = text_format.Parse(TEXT, V1.GraphDef())
+    assert (made.versions.producer, made.node[0].attr["dtype"].type) == (1645, 1)
+    assert "type: DT_FLOAT" in text_format.MessageToString(made)
+    with tf.Graph().as_default(), V1.Session() as session:
+        (y,) = tf.import_graph_def(made, return_elements=["y:0"], name="")
+        assert session.run(y, {"x:0": [[1, 2], [3, 4]]}).tolist() == [[5], [11]]
+
+
+def test_a_graph_is_written_in_text_with_the_names_of_dtypes(tmp_path):
+    with tf.Graph().as_default() as graph:
+        V1.placeholder(tf.int64, [None], name="x")
+        V1.get_variable("v", [2], tf.float32)
+        path = tf.io.write_graph(graph, str(tmp_path), "graph.pbtxt")
+        message = V1.GraphDef()
+        with open(path, encoding="utf-8") as file:
+            text_format.Parse(file.read(), message)
+    kinds = {each.name: each.attr["dtype" if each.op == "VarHandleOp" else "T"].type for each in message.node}
+    assert (kinds["x"], kinds["v"]) == (9, 1)
