@@ -13,8 +13,6 @@
 - `forget_failed`: who waits for all programs, as JAX does at its end, would get the error of one again that has failed.
 - `TracedOperation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came
   about, and asks nobody.
-- `size_of`: sizes with names, and what is computed of them, have no public way to become numbers.
-- `refuse_comparisons`: JAX takes sizes with names for 1 at least, and for unequal to numbers, and programs go by it.
 - `inputs_of_scan`: which inputs of a loop are what, which its equation says in another way in each version.
 - `lines_of`: which lines an operation of a program comes from, which JAX tells only in its own messages.
 - `without_source_files`: programs say which files they came from; JAX leaves that out for a whole process only.
@@ -30,7 +28,6 @@
 import contextlib
 import functools
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -87,7 +84,6 @@ __all__ = [
     "outside_axes",
     "partial_eval",
     "reshape",
-    "size_of",
     "without_folding",
     "without_source_files",
     "xla_bridge",
@@ -121,41 +117,6 @@ def without_folding() -> contextlib.AbstractContextManager[None]:
     """Have a trace in a block record every operation, also inside of `jax.ensure_compile_time_eval`."""
     context: contextlib.AbstractContextManager[None] = config.eager_constant_folding(False)
     return context
-
-
-def size_of(symbol: Any, named: Callable[[str], int]) -> int:
-    """Return a size of `jax.export.symbolic_shape` as a number, by what its names stand for."""
-    return int(symbol._evaluate({name: named(name) for name in symbol._get_vars()}))
-
-
-def refuse_comparisons(scope: Any, refuse: Callable[[str], Exception]) -> None:
-    """Have programs, but no library, get an error where they compare sizes of a scope that JAX only guesses about.
-
-    Args:
-        scope: The sizes' `SymbolicScope`.
-        refuse: Makes the error, of what was compared.
-    """
-    kind = type(jax.export.symbolic_shape("size", scope=scope)[0])
-    for name in ("__ge__", "__gt__", "__le__", "__lt__", "__eq__"):
-        setattr(kind, name, _refuse_guesses(getattr(kind, name), scope, refuse))
-
-
-def _refuse_guesses(
-    compare: Callable[..., Any], scope: object, refuse: Callable[[str], Exception]
-) -> Callable[..., Any]:
-    @functools.wraps(compare)
-    def check(self: Any, other: Any) -> Any:
-        if self.scope is scope and isinstance(other, int | np.integer | type(self)):
-            module = str(sys._getframe(1).f_globals.get("__name__"))
-            if module.partition(".")[0] not in _LIBRARIES and not isinstance(self - other, int):
-                raise refuse(f"{self} and {other}")
-        return compare(self, other)
-
-    return check
-
-
-# Who compares sizes to compute with arrays of any size.
-_LIBRARIES = frozenset({"jax", "jaxlib", "keras", "numpy", "stratax"})
 
 
 @contextlib.contextmanager

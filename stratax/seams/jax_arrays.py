@@ -20,7 +20,6 @@ from jax._src.array import ArrayImpl
 
 __all__ = [
     "ArrayImpl",
-    "compute_size",
     "give_attributes",
     "give_conversion",
     "give_dtypes_to_tracers",
@@ -111,8 +110,3 @@ def give_dtypes_to_tracers(made_of: Callable[[Any], Any]) -> None:
     """
     owner: Any = core.Tracer
     owner.dtype = property(lambda self: made_of(self.aval.dtype), doc="The dtype of the array.")
-
-
-def compute_size(symbol: Any, counts: Mapping[str, Any]) -> Any:
-    """Return a size of `jax.export.symbolic_shape` that is computed, by the values of its names."""
-    return symbol._evaluate(dict(counts))

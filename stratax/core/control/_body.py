@@ -250,7 +250,8 @@ def trace_block(
             return body(list(values))
 
     closed, shapes = jax.make_jaxpr(trace, return_shape=True)(*arguments)
-    closed = jaxprs.settle_sizes(closed, is_part=True) if CHOSEN else closed
+    if CHOSEN and jaxprs.has_own_sizes(closed.jaxpr):
+        closed = jaxprs.settle_sizes(closed, is_part=True)
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = jaxprs.lift_inputs(closed, count)
     driven = any(equation.primitive in DRIVEN for equation in jaxprs.equations(closed.jaxpr))

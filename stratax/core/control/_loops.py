@@ -20,7 +20,7 @@ from stratax import errors
 from stratax.base.callers import stack_level
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
-from stratax.core import regions
+from stratax.core import jaxprs, regions
 from stratax.core.control import (
     _body,
     _carry,
@@ -494,7 +494,7 @@ class TracedLoop:
         # `scan` wherever the number is known: `while_loop` can't be differentiated in reverse.
         if self.test is not None:
             values = runner.until(keep_going)
-        elif isinstance(elements.length, int):
+        elif isinstance(elements.length, int) or jaxprs.is_size(elements.length):
             values, _ = runner.scan()
         else:
             values = runner.count()

@@ -23,6 +23,7 @@ from ._markers import without_markers as without_markers
 from ._rewrite import rewrite as rewrite
 from ._sizes import compile_settled as compile_settled
 from ._sizes import find_counts as find_counts
+from ._sizes import has_own_sizes as has_own_sizes
 from ._sizes import may_find_places as may_find_places
 from ._sizes import settle_sizes as settle_sizes
 from ._sizes import settle_within as settle_within

@@ -8,10 +8,7 @@ import jax.extend.core
 import numpy as np
 from jax.interpreters import ad
 
-from stratax import errors
-from stratax.base.shown import shown
 from stratax.base.tracing import CHOSEN
-from stratax.seams import jax as seam
 
 places_p = jax.extend.core.Primitive("stratax_places")
 places_p.def_abstract_eval(lambda mask, *, size: jax.core.ShapedArray((size,), np.dtype("int32")))
@@ -34,19 +31,14 @@ def find_places(mask: jax.Array) -> jax.Array:
     """
     import jax.export
 
+    from stratax.seams import jax_sizes
+
     if not CHOSEN:
         CHOSEN.append(jax.export.SymbolicScope())
-        seam.refuse_comparisons(CHOSEN[0], _make_refusal)
-    (size,) = jax.export.symbolic_shape(f"chosen{next(_numbers)}", scope=CHOSEN[0])
+        jax_sizes.compute_comparisons(CHOSEN[0])
+    # JAX takes each name for 1 at least, and there may be no place: the size is one less.
+    (size,) = jax.export.symbolic_shape(f"chosen{next(_numbers)} - 1", scope=CHOSEN[0])
     return places_p.bind(mask, size=size)  # type: ignore[no-any-return]
-
-
-def _make_refusal(what: str) -> errors.BadTypeError:
-    return errors.BadTypeError(
-        "A program compares the size of an array that depends on values, which are known only when the compiled "
-        f"program runs. Expected: numbers. Received: {shown(what)}. Compare tf.reduce_sum(tf.cast(mask, tf.int32)) "
-        "instead."
-    )
 
 
 def is_size(size: object) -> bool:

@@ -18,7 +18,7 @@ from stratax.core.jaxprs._chosen import is_size, places_p
 from stratax.core.jaxprs._evaluate import bind, value_of
 from stratax.core.jaxprs._walk import contains, inside
 from stratax.seams import jax as seam
-from stratax.seams import jax_arrays
+from stratax.seams import jax_sizes
 
 # An equation of a jaxpr, of whose variables' types JAX says less than there is.
 _Equation: TypeAlias = Any
@@ -68,20 +68,23 @@ class _Settler:
     def _results(self, equation: _Equation, operands: list[jax.Array]) -> list[Any]:
         primitive = equation.primitive
         if primitive is places_p:
-            return [self._places(equation.params["size"], *operands)]
+            mask = self.fill(equation.invars[0].aval, operands[0], value=False)
+            return [self._places(equation.params["size"], mask)]
         within = next(inside(equation), None)
         holds = within is not None and contains(within, _is_places)
         if not holds and not _has_symbols(equation):
             return bind(equation, operands)
-        # JAX takes one row for granted: without any there would be less than nothing.
         sizes = itertools.chain.from_iterable(getattr(each.aval, "shape", ()) for each in equation.outvars)
-        if any(is_size(size) and seam.size_of(size, lambda _: 0) < 0 for size in sizes):
+        if any(is_size(size) and self.bounds(size)[0] < 0 for size in sizes):
             raise _make_refusal(f"{primitive.name} that leaves out a row")
         # A derivative of its own would be lost.
         if primitive.name in _CALLS and not (self._is_part and primitive.name == "custom_vjp_call"):
             return self._call(equation, operands)
         if primitive.name == "shard_map" and not _has_symbols(equation):
             return _on_devices(equation, operands)
+        rule = _INNER.get(primitive.name)
+        if rule is not None:
+            return list(rule(self, equation, *operands))
         rule = _RULES.get(primitive.name)
         if rule is None and primitive.name in _ELEMENTWISE:
             return bind(equation, operands)
@@ -98,15 +101,37 @@ class _Settler:
             return self.run(called.jaxpr, called.consts, operands)
         return self.run(called, (), operands)
 
-    def _places(self, size: object, mask: jax.Array) -> Any:
-        name = str(size)
-        self._most[name] = mask.shape[0]
-        self._count[name] = jnp.sum(mask, dtype=jnp.int32)
+    def run_within(self, closed: jax.extend.core.ClosedJaxpr, arguments: Sequence[Any]) -> list[Any]:
+        """Compute what a jaxpr inside of a loop or a condition says, whose own sizes are known there only."""
+        inner = _Settler(is_part=self._is_part)
+        inner._most, inner._count = dict(self._most), dict(self._count)
+        return inner.run(closed.jaxpr, closed.consts, arguments)
+
+    def _places(self, size: Any, mask: jax.Array) -> Any:
+        # One more than the size, as a name is 1 at least.
+        name = str(size + 1)
+        self._most[name] = mask.shape[0] + 1
+        self._count[name] = jnp.sum(mask, dtype=jnp.int32) + 1
         return jnp.nonzero(mask, size=mask.shape[0], fill_value=0)[0].astype(jnp.int32)
 
     def most(self, size: SupportsInt) -> int:
         """Return how large a size can get."""
-        return seam.size_of(size, self._find_most) if is_size(size) else int(size)
+        if not is_size(size):
+            return int(size)
+        return max(self.bounds(size)[1], 0)
+
+    def bounds(self, size: Any) -> tuple[int, int]:
+        """Return the smallest and the largest that a size can get."""
+        names = sorted(jax_sizes.names_of(size))
+        most = [self._find_most(name) for name in names]
+        if math.prod(most) > _CASES:
+            raise _make_refusal(f"size {size}")
+        cases = np.meshgrid(*(np.arange(1, each + 1) for each in most), indexing="ij", sparse=True)
+        try:
+            found = jax_sizes.sizes_of(size, dict(zip(names, cases, strict=True)))
+        except ZeroDivisionError as error:
+            raise _make_refusal(f"division of {size}") from error
+        return int(found.min()), int(found.max())
 
     def _find_most(self, name: str) -> int:
         if name not in self._most:
@@ -115,7 +140,7 @@ class _Settler:
 
     def count(self, size: SupportsInt) -> Any:
         """Return how large a size is, when the program runs."""
-        return jax_arrays.compute_size(size, self._count) if is_size(size) else int(size)
+        return jax_sizes.compute_size(size, self._count) if is_size(size) else int(size)
 
     def shape(self, aval: jax.core.ShapedArray) -> tuple[int, ...]:
         """Return the shape that an array of such a type can get."""
@@ -159,6 +184,8 @@ def _make_refusal(what: str) -> errors.BadTypeError:
     )
 
 
+# How many cases of a size are looked at.
+_CASES = 1 << 24
 Rule = Callable[..., Any]
 _CALLS = (
     "jit",
@@ -269,6 +296,20 @@ def _fronts(settler: _Settler, shape: Sequence[Any]) -> list[Any]:
     )
 
 
+def _gather(settler: _Settler, equation: _Equation, operand: jax.Array, indices: jax.Array) -> Any:
+    params = equation.params
+    sizes = params["slice_sizes"]
+    if any(map(is_size, sizes)) and params["mode"] != lax.GatherScatterMode.PROMISE_IN_BOUNDS:
+        raise _make_refusal("gather of parts")
+    # A part begins where it does, however large it gets.
+    operand = _extend(operand, [settler.most(size) if is_size(size) else 0 for size in sizes])
+    return bind(equation, [operand, indices], **_size_params(settler, equation))[0]
+
+
+def _extend(operand: jax.Array, more: Sequence[int]) -> jax.Array:
+    return jnp.pad(operand, [(0, each) for each in more]) if any(more) else operand
+
+
 def _slice(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
     params, sizes = equation.params, settler.shape(equation.outvars[0].aval)
     strides = params["strides"] or (1,) * len(sizes)
@@ -282,9 +323,32 @@ def _slice(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
 
 
 def _split(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
+    axis, sizes = equation.params["axis"], equation.params["sizes"]
+    starts = itertools.accumulate([settler.count(size) for size in sizes], initial=0)
+    return [
+        jnp.take(operand, start + jnp.arange(settler.most(size)), axis=axis, mode="clip")
+        for start, size in zip(starts, sizes, strict=False)
+    ]
+
+
+def _unstack(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
     if is_size(equation.invars[0].aval.shape[equation.params["axis"]]):
-        raise _make_refusal("split")
+        raise _make_refusal("unstack")
     return bind(equation, [operand])
+
+
+def _dynamic_update_slice(
+    settler: _Settler, equation: _Equation, operand: jax.Array, update: jax.Array, *starts: jax.Array
+) -> Any:
+    whole, part = (atom.aval.shape for atom in equation.invars[:2])
+    is_there = jnp.ones((), bool)
+    for axis, start in enumerate(starts):
+        count = settler.count(part[axis])
+        begin = jnp.clip(start, 0, settler.count(whole[axis]) - count)
+        places = lax.broadcasted_iota(jnp.int32, operand.shape, axis) - begin
+        is_there &= (places >= 0) & (places < count)
+        update = jnp.take(update, jnp.arange(operand.shape[axis]) - begin, axis=axis, mode="clip")
+    return jnp.where(is_there, update, operand)
 
 
 def _dynamic_slice(settler: _Settler, equation: _Equation, operand: jax.Array, *starts: jax.Array) -> Any:
@@ -320,14 +384,39 @@ def _pad(settler: _Settler, equation: _Equation, operand: jax.Array, value: jax.
 def _concatenate(settler: _Settler, equation: _Equation, *operands: jax.Array) -> Any:
     axis = equation.params["dimension"]
     # Each behind what counts of the one before, over what does not.
-    made = jnp.zeros(settler.shape(equation.outvars[0].aval), operands[0].dtype)
+    sizes = settler.shape(equation.outvars[0].aval)
+    # None is moved to the front for want of room behind it.
+    room = [
+        size + (dim == axis) * max(each.shape[axis] for each in operands) for dim, size in enumerate(sizes)
+    ]
+    made = jnp.zeros(room, operands[0].dtype)
     start = jnp.zeros((), jnp.int32)
     for atom, operand in zip(equation.invars, operands, strict=True):
         begins = [jnp.zeros((), jnp.int32)] * operand.ndim
         begins[axis] = start
         made = lax.dynamic_update_slice(made, operand, begins)
         start = start + settler.count(atom.aval.shape[axis])
-    return made
+    return made[tuple(map(slice, sizes))]
+
+
+def _sort(settler: _Settler, equation: _Equation, *operands: jax.Array) -> Any:
+    axis, aval = equation.params["dimension"], equation.invars[0].aval
+    if not is_size(aval.shape[axis]):
+        return bind(equation, operands)
+    # What does not count comes behind all else, also behind NaN.
+    is_behind = lax.broadcasted_iota(jnp.int32, operands[0].shape, axis) >= settler.count(aval.shape[axis])
+    num_keys = equation.params["num_keys"] + 1
+    return lax.sort(
+        (is_behind, *operands), dimension=axis, is_stable=equation.params["is_stable"], num_keys=num_keys
+    )[1:]
+
+
+def _tile(settler: _Settler, equation: _Equation, operand: jax.Array) -> Any:
+    aval, repeated = equation.invars[0].aval, equation.outvars[0].aval.shape
+    for axis, size in enumerate(aval.shape):
+        places = jnp.arange(settler.most(repeated[axis])) % jnp.maximum(settler.count(size), 1)
+        operand = jnp.take(operand, places, axis=axis, mode="clip")
+    return operand
 
 
 def _scatter_add(
@@ -338,7 +427,14 @@ def _scatter_add(
     updates: jax.Array,
 ) -> Any:
     filled = settler.fill(equation.invars[2].aval, updates, 0)
-    return bind(equation, [operand, indices, filled], **_size_params(settler, equation))[0]
+    numbers, sizes = equation.params["dimension_numbers"], equation.invars[2].aval.shape
+    outside = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
+    window = [axis for axis in range(operand.ndim) if axis not in outside]
+    more = [0] * operand.ndim
+    for axis, place in zip(window, numbers.update_window_dims, strict=True):
+        more[axis] = settler.most(sizes[place]) if is_size(sizes[place]) else 0
+    made = bind(equation, [_extend(operand, more), indices, filled], **_size_params(settler, equation))[0]
+    return made[tuple(map(slice, operand.shape))]
 
 
 def _scatter(
@@ -348,16 +444,74 @@ def _scatter(
     indices: jax.Array,
     updates: jax.Array,
 ) -> Any:
+    if any(
+        map(
+            is_size,
+            [
+                equation.invars[2].aval.shape[axis]
+                for axis in equation.params["dimension_numbers"].update_window_dims
+            ],
+        )
+    ):
+        raise _make_refusal("scatter of parts")
     # What does not count goes nowhere.
     filled = settler.fill(equation.invars[1].aval, indices, -1)
     mode = lax.GatherScatterMode.FILL_OR_DROP
     return bind(equation, [operand, filled, updates], **_size_params(settler, equation), mode=mode)[0]
 
 
+def _cond(settler: _Settler, equation: _Equation, index: jax.Array, *operands: jax.Array) -> Any:
+    branches = [
+        lambda *own, branch=branch: settler.run_within(branch, own) for branch in equation.params["branches"]
+    ]
+    return lax.switch(index, branches, *operands)
+
+
+def _while(settler: _Settler, equation: _Equation, *operands: jax.Array) -> Any:
+    params = equation.params
+    of_test = params["cond_nconsts"]
+    first = of_test + params["body_nconsts"]
+    test, body = params["cond_jaxpr"], params["body_jaxpr"]
+    return lax.while_loop(
+        lambda carried: settler.run_within(test, [*operands[:of_test], *carried])[0],
+        lambda carried: settler.run_within(body, [*operands[of_test:first], *carried]),
+        list(operands[first:]),
+    )
+
+
+def _scan(settler: _Settler, equation: _Equation, *operands: jax.Array) -> Any:
+    params = equation.params
+    num_consts, num_carry = seam.inputs_of_scan(equation)
+    constants, rows = operands[:num_consts], operands[num_consts + num_carry :]
+    length, count = settler.most(params["length"]), settler.count(params["length"])
+
+    def compute(carried: list[Any], row: list[Any]) -> tuple[list[Any], list[Any]]:
+        results = settler.run_within(params["jaxpr"], [*constants, *carried, *row])
+        return results[:num_carry], results[num_carry:]
+
+    def step(carried: list[Any], row: tuple[Any, list[Any]]) -> tuple[list[Any], list[Any]]:
+        if not is_size(params["length"]):
+            return compute(carried, row[1])
+        kept = jax.eval_shape(compute, carried, row[1])[1]
+        skip = lambda carried, _: (carried, [jnp.zeros(each.shape, each.dtype) for each in kept])  # noqa: E731
+        return lax.cond(row[0] < count, compute, skip, carried, row[1])
+
+    carried, kept = lax.scan(
+        step,
+        list(operands[num_consts : num_consts + num_carry]),
+        (jnp.arange(length), list(rows)),
+        length,
+        reverse=params["reverse"],
+        unroll=params["unroll"],
+    )
+    return [*carried, *kept]
+
+
 def _sum_of(neutral: Any) -> Callable[[Any], Any]:
     return lambda _: neutral
 
 
+_INNER: dict[str, Rule] = {"cond": _cond, "scan": _scan, "while": _while}
 _RULES: dict[str, Rule] = {
     "argmax": _reduction(_lowest),
     "argmin": _reduction(_highest),
@@ -370,7 +524,8 @@ _RULES: dict[str, Rule] = {
     "dim_as_value": _dim_as_value,
     "dot_general": _dot_general,
     "dynamic_slice": _dynamic_slice,
-    "gather": _with_sizes,
+    "dynamic_update_slice": _dynamic_update_slice,
+    "gather": _gather,
     "iota": _with_sizes,
     "pad": _pad,
     "reduce_and": _reduction(_sum_of(True)),
@@ -385,7 +540,10 @@ _RULES: dict[str, Rule] = {
     "scatter-add": _scatter_add,
     "scatter_add": _scatter_add,
     "slice": _slice,
+    "sort": _sort,
     "split": _split,
     # What is behind the true size may be anything.
     "stratax_watch": lambda settler, equation, operand: [],
+    "tile": _tile,
+    "unstack": _unstack,
 }

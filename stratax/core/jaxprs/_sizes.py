@@ -17,7 +17,8 @@ from stratax.base.tracing import CHOSEN, SETTLING, has_symbolic_sizes
 from stratax.core.jaxprs._chosen import is_size, places_p
 from stratax.core.jaxprs._evaluate import evaluate
 from stratax.core.jaxprs._settling import settle
-from stratax.core.jaxprs._walk import contains
+from stratax.core.jaxprs._walk import contains, levels, walk_nested
+from stratax.seams import jax_sizes as seam
 
 
 def settle_sizes(
@@ -38,6 +39,25 @@ def settle_sizes(
     if not (CHOSEN and contains(closed.jaxpr, lambda equation: equation.primitive is places_p)):
         return closed
     return settle(closed, cuts=cuts, is_part=is_part)
+
+
+def has_own_sizes(jaxpr: jax.extend.core.Jaxpr) -> bool:
+    """Return whether sizes that values decide are made in a jaxpr, and it has no others."""
+    made: set[str] = set()
+    used: set[str] = set()
+    for each in levels(jaxpr):
+        used.update(*(_names_of(variable.aval) for variable in (*each.invars, *each.constvars)))
+    for equation in walk_nested(jaxpr):
+        names = set().union(*(_names_of(variable.aval) for variable in equation.outvars))
+        made |= names if equation.primitive is places_p else set()
+        used |= names
+        if equation.primitive.name == "dim_as_value" and is_size(equation.params["dim"]):
+            used |= seam.names_of(equation.params["dim"])
+    return bool(made) and used <= made
+
+
+def _names_of(aval: Any) -> set[str]:
+    return set().union(*(seam.names_of(size) for size in getattr(aval, "shape", ()) if is_size(size)))
 
 
 def may_find_places() -> bool:

@@ -37,6 +37,12 @@ FUNCTIONS = {
     "turned around": lambda y: (y[::-1] * jnp.arange(y.shape[0])[:, None]).sum(),
     "sums on the way back": lambda y: jax.lax.cumsum(y, 0, reverse=True).max(0, initial=-99.0),
     "how many": lambda y: jnp.asarray(y.shape[0] * 3 + 1),
+    "sorted": lambda y: (jnp.sort(y, axis=0) * jnp.arange(y.shape[0])[:, None]).sum(),
+    "repeated": lambda y: (jnp.tile(y, (2, 1)) * jnp.arange(2 * y.shape[0])[:, None]).sum(),
+    "filled up": lambda y: (
+        jnp.concatenate([y, jnp.ones((7 - y.shape[0], 2))]) * jnp.arange(7)[:, None]
+    ).sum(),
+    "without the first": lambda y: y[1:].sum(0),
     "variance": lambda y: y.var(),
 }
 
@@ -98,9 +104,9 @@ def test_a_result_of_such_a_size_is_refused_or_cut_by_who_takes_it():
 
 def test_what_needs_the_shape_is_refused():
     with pytest.raises(
-        errors.BadTypeError, match=r"Received: the operation 'sort'. Use tf.where\(mask, tensor, 0\)"
+        errors.BadTypeError, match=r"Received: the operation 'cumlogsumexp'. Use tf.where\(mask, tensor, 0\)"
     ):
-        compute(lambda y: jnp.sort(y, axis=0).sum(), X, np.array(MASKS[0], bool))
+        compute(lambda y: jax.lax.cumlogsumexp(y, axis=0).sum(), X, np.array(MASKS[0], bool))
 
 
 def test_a_program_without_such_sizes_is_left_as_it_is():

@@ -5,6 +5,7 @@ there a gathered element is NaN or the smallest whole number, and what is scatte
 """
 
 import builtins
+import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -291,10 +292,12 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None) -> Any:
 
 def _is_settled(mask: TensorLike) -> TypeGuard[Array]:
     """Return whether values decide a size that the program settles when it runs."""
-    if not is_traced(mask) or any(map(is_symbolic_size, np.shape(mask))):
+    if not is_traced(mask):
         return False
     from stratax.core import jaxprs
 
+    if any(is_symbolic_size(size) and not jaxprs.is_size(size) for size in np.shape(mask)):
+        return False
     return is_tracing() or jaxprs.may_find_places()
 
 
@@ -306,7 +309,7 @@ def _find_places(mask: Any) -> Any:
 
 def _mask(xp: ModuleType, array: Array, *, places: Any, first: int, last: int) -> Any:
     # The masked dimensions as one, which the flat places count.
-    flat = array.reshape((*array.shape[:first], int(np.prod(array.shape[first:last])), *array.shape[last:]))
+    flat = array.reshape((*array.shape[:first], math.prod(array.shape[first:last]), *array.shape[last:]))
     return xp.take(flat, places, axis=first)
 
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from stratax.base.indices import Bound, check_bound, is_known
 from stratax.base.shown import cut, shown
-from stratax.base.tracing import as_numbers, is_symbolic_size, is_traced
+from stratax.base.tracing import CHOSEN, as_numbers, is_symbolic_size, is_traced
 from stratax.base.typing import Array, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadArgumentError, BadTypeError, OperandError
+from stratax.tensorflow.ops.calls.chosen import dims_of, is_index, take_chosen
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.dtypes import device_dtype, holds_fractions, is_large
 
@@ -176,7 +177,13 @@ def getitem(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         # A list is what a tuple is, as in TensorFlow.
         index = tuple(index) if type(index) is list else index
         index = tuple(map(_find_known_slice, index)) if type(index) is tuple else _find_known_slice(index)
-        _check_index(self.shape, index if type(index) is tuple else (index,))
+        parts = index if type(index) is tuple else (index,)
+        _check_index(self.shape, parts)
+        if CHOSEN:
+            from stratax.core import jaxprs
+
+            if any(map(jaxprs.is_size, self.shape)):
+                return take_chosen(compute, self, parts)
         return compute(self, index)
 
     return __getitem__
@@ -195,7 +202,7 @@ def _check_index(shape: Any, parts: tuple[Any, ...]) -> None:
     Raises:
         BadArgumentError: As TensorFlow.
     """
-    takes = [_dims_of(part) for part in parts]
+    takes = [dims_of(part) for part in parts]
     count, rank = sum(takes), len(shape)
     if count > rank:
         raise BadArgumentError(
@@ -211,7 +218,7 @@ def _check_index(shape: Any, parts: tuple[Any, ...]) -> None:
         if taken == 1 and is_symbolic_size(shape[dim]):
             # An export for any size does not know it.
             pass
-        elif taken == 1 and _is_index(part):
+        elif taken == 1 and is_index(part):
             number = int(part)
             if not -shape[dim] <= number < shape[dim]:
                 raise BadArgumentError(
@@ -231,18 +238,3 @@ def _no_slice(dim: int, shape: tuple[int, ...], _: np.ndarray, number: int, __: 
 
 def _place(parts: tuple[Any, ...]) -> int:
     return next(place for place, part in enumerate(parts) if part is Ellipsis)
-
-
-def _dims_of(part: Any) -> int:
-    """Return how many dimensions a part of an index stands for."""
-    if part is None or part is Ellipsis or isinstance(part, bool | np.bool_):
-        return 0
-    dtype = getattr(part, "dtype", None)
-    # A mask stands for as many dimensions as it has itself.
-    return int(part.ndim) if dtype is not None and dtype == np.bool_ else 1
-
-
-def _is_index(part: Any) -> bool:
-    if isinstance(part, int | np.integer):
-        return True
-    return getattr(part, "ndim", None) == 0 and np.dtype(part.dtype).kind in "iu" and is_known(part)

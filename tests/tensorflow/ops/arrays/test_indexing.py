@@ -13,8 +13,6 @@ from stratax.errors import BadTypeError
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: tf.sort(tf.boolean_mask(x, x > 1)),
-        lambda x: tf.boolean_mask(tf.boolean_mask(x, x > 1), tf.boolean_mask(x, x > 1) > 1),
         lambda x: tf.sequence_mask(x),
         lambda x: tf.unique(x).y,
     ],
@@ -102,20 +100,146 @@ def test_a_loss_of_chosen_examples_trains_as_in_tensorflow(devices, eager, losse
     np.testing.assert_allclose(history.history["loss"], losses, rtol=1e-5)
 
 
+def _compare(y):
+    return [tf.size(y) > 3, tf.shape(y)[0] > 3, tf.size(y) == 2, tf.shape(y)[0] != 2, tf.size(y) >= 1]
+
+
+def _go_through(y):
+    total, count = 0.0, 0
+    for each in y:
+        total += each * each
+    while count < tf.size(y):
+        total += y[count]
+        count += 1
+    return total
+
+
+# Vectors of which 3, none, one, all and 2 are chosen, and what TensorFlow 2.21 computes of those.
+ROWS = [[1.0, 4.0, 6.0, -2.0], [-1.0, -2.0, -1.0, -3.0], [3.0, -1.0, -1.0, -1.0], [1.0, 4.0, 6.0, 2.0]]
+ROWS.append([1.0, -4.0, 6.0, -2.0])
+SIZED = {
+    "compared": (
+        lambda y: tf.reduce_sum(tf.cast(tf.stack(_compare(y)), tf.int32) * [1, 2, 4, 8, 16]),
+        [24, 8, 24, 27, 20],
+    ),
+    "a condition": (lambda y: tf.reduce_mean(y) if tf.size(y) > 0 else 0.0, [11 / 3, 0.0, 3.0, 3.25, 3.5]),
+    "two conditions": (
+        lambda y: 1.0 if not tf.size(y) > 3 and tf.reduce_sum(y) > 5.0 else 0.0,
+        [1.0, 0.0, 0.0, 0.0, 1.0],
+    ),
+    "tf.cond": (
+        lambda y: tf.cond(tf.equal(tf.size(y), 0), lambda: 0.5, lambda: tf.reduce_max(y)),
+        [6.0, 0.5, 3.0, 6.0, 6.0],
+    ),
+    "loops": (_go_through, [64.0, 0.0, 12.0, 70.0, 44.0]),
+    "differences": (
+        lambda y: y[1:] - y[:-1],
+        [[3.0, 2.0], [], [], [3.0, 2.0, -4.0], [5.0]],
+    ),
+    "every other": (lambda y: y[::-2], [[6.0, 1.0], [], [3.0], [2.0, 4.0], [6.0]]),
+    "the last two": (lambda y: y[-2:], [[4.0, 6.0], [], [3.0], [6.0, 2.0], [1.0, 6.0]]),
+    "between": (lambda y: y[1:3], [[4.0, 6.0], [], [], [4.0, 6.0], [6.0]]),
+    "half": (lambda y: y[: tf.size(y) // 2], [[1.0], [], [], [1.0, 4.0], [1.0]]),
+    "nothing's largest": (lambda y: tf.reduce_max(y[1:]), [6.0, -math.inf, -math.inf, 6.0, 6.0]),
+    "nothing's mean": (lambda y: tf.reduce_mean(y[2:]), [6.0, math.nan, math.nan, 4.0, math.nan]),
+    "joined": (
+        lambda y: tf.concat([y[:1], tf.ones([1]), y[1:]], 0),
+        [[1.0, 1.0, 4.0, 6.0], [1.0], [3.0, 1.0], [1.0, 1.0, 4.0, 6.0, 2.0], [1.0, 1.0, 6.0]],
+    ),
+    "filled up": (
+        lambda y: tf.concat([y, tf.ones([5 - tf.size(y)])], 0),
+        [[1.0, 4.0, 6.0, 1, 1], [1.0] * 5, [3.0, 1, 1, 1, 1], [1.0, 4.0, 6.0, 2.0, 1], [1.0, 6.0, 1, 1, 1]],
+    ),
+    "sorted": (tf.sort, [[1.0, 4.0, 6.0], [], [3.0], [1.0, 2.0, 4.0, 6.0], [1.0, 6.0]]),
+    "repeated": (lambda y: tf.tile(y[1:], [2]), [[4.0, 6.0] * 2, [], [], [4.0, 6.0, 2.0] * 2, [6.0] * 2]),
+    "chosen of chosen": (
+        lambda y: tf.boolean_mask(y, y > 1.5),
+        [[4.0, 6.0], [], [3.0], [4.0, 6.0, 2.0], [6.0]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "computed"), SIZED.values(), ids=SIZED)
+def test_programs_decide_and_cut_by_sizes_that_values_decide(call, computed):
+    function = tf.function(lambda x: call(tf.boolean_mask(x, x > 0)))
+    for row, expected in zip(ROWS, computed, strict=True):
+        np.testing.assert_allclose(function(tf.constant(row)), expected, rtol=1e-6)
+
+
+def test_a_row_that_is_not_there_is_no_number():
+    function = tf.function(lambda x: tf.boolean_mask(x, x > 0)[-1])
+    assert [float(function(tf.constant(row))) for row in ROWS[2:]] == [3.0, 2.0, 6.0]
+    assert math.isnan(function(tf.constant(ROWS[1])))
+
+
+def test_derivatives_go_to_the_rows_that_a_part_has():
+    @tf.function
+    def derive(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.boolean_mask(x, x > 0)
+            ends = tf.concat([y[:2], tf.ones([3]), y[1:]], 0)
+            loss = tf.cond(
+                tf.size(y) > 1, lambda: tf.reduce_sum(y[1:] * y[:-1]), lambda: tf.reduce_sum(y) * 2.0
+            )
+            for each in y:
+                loss += each * each
+            loss += tf.reduce_sum(tf.square(ends) * 3.0)
+        return tape.gradient(loss, x)
+
+    # TensorFlow 2.21 gives these.
+    expected = [
+        [12.0, 63.0, 52.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0],
+        [26.0, 0.0, 0.0, 0.0],
+        [12.0, 63.0, 54.0, 22.0],
+        [14.0, 0.0, 85.0, 0.0],
+    ]
+    for row, derivative in zip(ROWS, expected, strict=True):
+        np.testing.assert_allclose(derive(tf.constant(row)), derivative)
+
+
+def sized_loss(y_true, y_pred):
+    y = tf.boolean_mask(y_pred[:, 0], y_true[:, 0] > 0.5)
+    steps = tf.cond(
+        tf.size(y) > 1, lambda: tf.reduce_mean(tf.square(y[1:] - y[:-1] - 1.0)), lambda: tf.reduce_sum(y_pred)
+    )
+    steps += tf.where(tf.equal(tf.shape(y)[0], 2), 0.1 * tf.reduce_sum(y[-1:]), 0.0)
+    return steps + 0.01 * tf.reduce_sum(y[::-1][:1]) + 0.1 * tf.reduce_mean(y_pred**2)
+
+
 @pytest.mark.parametrize(
-    "decide",
+    ("devices", "labels", "losses"),
     [
-        lambda y: 1.0 if tf.shape(y)[0] > 0 else 0.0,
-        lambda y: 1.0 if tf.size(y) == 2 else 0.0,
-        lambda y: 1.0 if y.shape[0] >= 1 else 0.0,
-        lambda y: tf.concat([y[1:], y], 0),
+        # TensorFlow 2.15 gives these.
+        (None, [1, 0, 1, 1, 0, 1], [8.97084, 1.50158, 1.16166]),
+        (["CPU:0", "CPU:1"], [1, 0, 1, 1, 0, 1], [4.63055, 1.29494, 0.90689]),
+        (None, [0, 0, 0, 0, 0, 0], [12.66487, -2.41846, -15.61221]),
+        (["CPU:0", "CPU:1"], [0, 0, 0, 0, 0, 0], [6.47584, 2.47815, -1.44602]),
+        (None, [1, 0, 0, 0, 0, 1], [2.11101, 1.92495, 1.80099]),
+        (["CPU:0", "CPU:1"], [1, 0, 0, 0, 0, 1], [6.49251, 2.48066, -1.45559]),
     ],
 )
-def test_nothing_is_decided_by_a_size_that_may_be_none(decide):
-    # JAX takes such a size for 1 at least.
-    @tf.function
-    def function(x):
-        return decide(tf.boolean_mask(x, x > 0))
+def test_a_loss_that_decides_by_how_many_are_chosen_trains_as_in_tensorflow(devices, labels, losses):
+    with tf.distribute.MirroredStrategy(devices).scope() if devices else contextlib.nullcontext():
+        layers = [tf.keras.layers.Dense(2, "tanh", kernel_initializer="ones")]
+        layers.append(tf.keras.layers.Dense(2, kernel_initializer="ones"))
+        model = tf.keras.Sequential([tf.keras.Input((2,)), *layers])
+        model.compile(tf.keras.optimizers.SGD(0.1), sized_loss)
+    x = np.array([[0.5, 1], [2, -1], [0.5, 0.25], [-1, -1], [1, 2], [0, 1]], np.float32)
+    y = np.array(labels, np.float32)[:, None]
+    history = model.fit(x, y, epochs=3, batch_size=6, verbose=0, shuffle=False)
+    np.testing.assert_allclose(history.history["loss"], losses, rtol=2e-5)
 
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda y: tf.unique(y)[0],
+        lambda y: tf.zeros([tf.size(y) - 1]),
+        lambda y: tf.zeros([3 - tf.size(y)]),
+    ],
+)
+def test_what_is_not_known_of_such_sizes_is_refused(call):
     with pytest.raises(BadTypeError, match="only when the compiled program runs"):
-        function(tf.constant([-1.0, -2.0]))
+        tf.function(lambda x: call(tf.boolean_mask(x, x > 0)))(tf.constant(ROWS[0]))
