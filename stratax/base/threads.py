@@ -26,7 +26,8 @@ class Threads(concurrent.futures.Executor):
     """Makes calls on threads of its own, as `concurrent.futures.ThreadPoolExecutor` does; with one thread, in order.
 
     The program ends while calls are under way: what has not begun then may never be made. Who wants all of them waits
-    for their futures, or calls `shutdown`.
+    for their futures, or calls `shutdown`. Where no thread
+    starts any more, they are made at once.
 
     Args:
         number: How many threads, at most; each starts with a call that is submitted.
@@ -60,8 +61,17 @@ class Threads(concurrent.futures.Executor):
             if len(self._threads) < self._number:
                 name = f"{self._name}_{len(self._threads)}"
                 thread = threading.Thread(target=_work, args=(self._calls,), name=name, daemon=True)
-                thread.start()
-                self._threads.append(thread)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    # From Python 3.12 on no thread starts once the main module has come to its end.
+                    if "interpreter shutdown" not in str(error):
+                        raise
+                    if not self._threads:
+                        for call in _take_calls(self._calls):
+                            call.make()
+                else:
+                    self._threads.append(thread)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor.shutdown`."""

@@ -236,8 +236,15 @@ def _looks_of(folder: pathlib.Path, commit: Commit) -> Any:
 
 def _on_threads(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     """Return what a function gives for each item; the first error."""
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="stratax-checksum") as threads:
-        return list(threads.map(function, items))
+    wanted = list(items)
+    try:
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="stratax-checksum") as threads:
+            return list(threads.map(function, wanted))
+    except RuntimeError as error:
+        # At the end of the program the executor takes no calls; from Python 3.12 on no thread starts there, either.
+        if "interpreter shutdown" not in str(error):
+            raise
+    return [function(item) for item in wanted]
 
 
 def flush(path: pathlib.Path) -> None:

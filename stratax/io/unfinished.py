@@ -47,21 +47,28 @@ class Write:
         self._before = before
         self._error: BaseException | None = None
         # A daemon: `_at_exit` waits for it with a limit, where Python would wait for ever.
-        self._thread = threading.Thread(target=self._run, args=(work,), name="stratax-write", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="stratax-write", daemon=True)
+        self._work: Callable[[], None] | None = work
+        self._ended = threading.Event()
 
     def start(self) -> None:
         """Begin the work in a thread of its own, behind earlier work on the same folder."""
         self._thread.start()
 
+    def do_here(self) -> None:
+        """Do the work at once, where no thread can be started."""
+        self._thread = threading.current_thread()
+        self._run()
+
     @property
     def is_running(self) -> bool:
         """Whether the work has not ended."""
-        return self._thread.is_alive()
+        return not self._ended.is_set()
 
     @property
     def is_own(self) -> bool:
         """Whether the caller is part of the work."""
-        return self._thread is threading.current_thread()
+        return self.is_running and self._thread is threading.current_thread()
 
     @property
     def error(self) -> BaseException | None:
@@ -98,25 +105,26 @@ class Write:
         # It would wait for its own end.
         if self.is_own:
             raise _within_a_write()
-        self._thread.join(WRITE_SECONDS)
-        if self._thread.is_alive():
+        if not self._ended.wait(WRITE_SECONDS):
             raise errors.CheckpointError(
                 f"A checkpoint has not been written within {WRITE_SECONDS:g} s: the file system does not answer. "
                 f"Expected: a write that ends. Received: path={shown(os.fspath(self.path))}, which is still written."
             )
 
-    def _run(self, work: Callable[[], None]) -> None:
+    def _run(self) -> None:
         try:
             for write in self._before:
                 write._join()
-            work()
+            if self._work is not None:
+                self._work()
         except BaseException as error:
             # Whoever began it is told, by `finish` or at the end of the program.
             self._error = error
         finally:
             # Each write would otherwise keep all earlier ones, and what they wrote, alive.
-            self._before = ()
+            self._before, self._work = (), None
             self._note_end()
+            self._ended.set()
 
     def _note_end(self) -> None:
         with _lock:
@@ -142,10 +150,13 @@ def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Wr
         leave: Ends the process with the exit code of a failure that nobody was told of when the program ends.
 
     Raises:
-        CheckpointError: If it is called by the work of another write.
+        CheckpointError: If it is called by the work of another write; in a function of `atexit` also what the work
+            raises, which is done at once: no thread starts there, and nothing comes after it.
     """
-    # With the first write only: a program that writes nothing needs no hook.
-    _install_exit()
+    is_at_end = threading._SHUTTING_DOWN  # type: ignore[attr-defined]
+    if not is_at_end:
+        # With the first write only: a program that writes nothing needs no hook.
+        _install_exit()
     resolved = _resolve(path)
     with _lock:
         if any(write.is_own for write in _writes):
@@ -155,7 +166,12 @@ def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Wr
         write = Write(resolved, work, before, leave)
         _writes.append(write)
         # Under the lock, so that writes start in the order of their numbers.
-        write.start()
+        if not is_at_end:
+            write.start()
+    if is_at_end:
+        write.do_here()
+        if (error := write.finish()) is not None:
+            raise error
     return write
 
 

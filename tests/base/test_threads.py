@@ -134,3 +134,34 @@ def test_processes_end_while_a_call_is_under_way():
         [sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def refuse(thread):
+    raise RuntimeError("can't create new thread at interpreter shutdown")
+
+
+def test_calls_are_made_at_once_where_no_thread_starts_any_more(monkeypatch):
+    with Threads(2, "late") as pool, monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        assert list(pool.map(lambda x: (x, threading.current_thread()), range(3))) == [
+            (x, threading.main_thread()) for x in range(3)
+        ]
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(lambda: 1 // 0).result()
+
+
+def test_threads_that_have_started_make_calls_where_no_more_start(monkeypatch):
+    with Threads(2, "late") as pool:
+        first = pool.submit(threading.current_thread).result(30)
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        assert {pool.submit(threading.current_thread).result(30) for _ in range(3)} == {first}
+
+
+def test_another_reason_why_no_thread_starts_is_raised(monkeypatch):
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    pool = Threads(1, "none")
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        pool.submit(print)

@@ -319,3 +319,43 @@ def test_at_the_end_of_the_program_failures_are_written_out_and_the_first_one_de
     assert capsys.readouterr().err == "stratax: no room for a\nstratax: no room for c\n"
     assert left == [("a", "no room for a")]
     assert unfinished._writes == []
+
+
+AT_THE_END = """
+import atexit, sys, threading
+import stratax.tf as tf
+
+def start(thread):
+    raise RuntimeError("can't create new thread at interpreter shutdown")
+
+checkpoint = tf.train.Checkpoint(v=tf.Variable(3.0))
+if sys.argv[2] == "last line":
+    checkpoint.write(sys.argv[1])
+else:
+    atexit.register(lambda: print(checkpoint.write(sys.argv[1])))
+    if sys.argv[2] == "second":
+        checkpoint.write(sys.argv[1] + "-before")
+# Python 3.12 starts no threads from here on: exit functions of threads are called last in, first out.
+threading._register_atexit(lambda: setattr(threading.Thread, "start", start))
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("where", ["last line", "atexit", "second"])
+def test_what_is_saved_at_the_end_of_the_program_is_there(tmp_path, where):
+    path = str(tmp_path / "ckpt")
+    command = [sys.executable, "-c", AT_THE_END, path, where]
+    done = subprocess.run(command, timeout=120, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert load_checkpoint(path).get_tensor("v") == 3.0
+
+
+@pytest.mark.processes
+def test_what_cannot_be_saved_in_an_exit_function_is_raised_there(tmp_path):
+    path = tmp_path / "ckpt"
+    path.mkdir()
+    (path / "mine").write_text("no checkpoint")
+    command = [sys.executable, "-c", AT_THE_END, str(path), "atexit"]
+    done = subprocess.run(command, timeout=120, check=False, capture_output=True, text=True)
+    assert "CheckpointError: The checkpoint could not be written" in done.stderr
+    assert (path / "mine").exists()

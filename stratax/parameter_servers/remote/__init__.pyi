@@ -15,6 +15,7 @@ from ._server import Server as Server
 from ._servers import Request as Request
 from ._servers import Servers as Servers
 from ._servers import end_tasks as end_tasks
+from ._servers import prepare_end as prepare_end
 from ._step import RemoteStep as RemoteStep
 from ._store import ServerStore as ServerStore
 from ._worker import WorkerServer as WorkerServer

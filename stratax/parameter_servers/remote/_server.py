@@ -10,6 +10,7 @@ from typing import Any
 
 from stratax import cluster as clusters
 from stratax.base.shown import shown
+from stratax.base.spare_threads import keep_spare_threads, start_thread
 from stratax.cluster import exits
 from stratax.errors import BadArgumentError, PeerLostError
 from stratax.parameter_servers.remote._servers import Servers
@@ -105,6 +106,8 @@ class Server:
             atexit.unregister(_end_all)
             atexit.register(_end_all)
         _in_this_process.append(self)
+        # `_end_all` closes each in a thread, and waits for all in another one.
+        keep_spare_threads(len(_in_this_process) + 1)
         _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
 
     def join(self) -> None:
@@ -172,21 +175,18 @@ def _end_all() -> None:
     """End the servers of a program that has come to its end; Flight would wait for their last stream, without end."""
     # Of tasks in this process: whoever waits for an answer fails, and ends its stream.
     abort_all()
-    ended = threading.Event()
-    threading.Thread(target=_close_all, args=[ended], name="close-servers", daemon=True).start()
-    if not ended.wait(_END_SECONDS):
+    if not start_thread(_close_all, "close-servers").wait(_END_SECONDS):
         # Tasks elsewhere keep streams open, or a step of this process is not done.
         error = getattr(sys, "last_value", None)
         exits.leave(0 if error is None else exits.code_of(error))
 
 
-def _close_all(ended: threading.Event) -> None:
+def _close_all() -> None:
     servers = list(_in_this_process)
     for server in servers:
         server.close()
     for server in servers:
         server.wait()
-    ended.set()
 
 
 def _only(name: str, given: object, possible: list[Any]) -> Any:

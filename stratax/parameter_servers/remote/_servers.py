@@ -1,6 +1,7 @@
 """`Servers`: the connections of a task to all parameter servers, asked together (distribute layer)."""
 
 import contextlib
+import functools
 import itertools
 import logging
 import threading
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax.base.spare_threads import keep_spare_threads, start_thread
 from stratax.errors import AbortedError, StrataxError
 from stratax.parameter_servers.servers import Certificates, Connection, Deadlines
 
@@ -32,6 +34,9 @@ _END_SECONDS = 5.0
 
 # For how long one that has not been there yet is waited for then, in seconds: a task needs some to start.
 _START_SECONDS = 15.0
+
+# How many are told at once at the end of the program.
+_MOST_TOLD_AT_ONCE = 16
 
 _streams = itertools.count()
 _steps = itertools.count()
@@ -243,6 +248,16 @@ class Servers:
             self._deadlines.close()
 
 
+def prepare_end(num_tasks: int) -> None:
+    """Have what `end_tasks` needs where Python starts no threads any more.
+
+    Args:
+        num_tasks: How many tasks there will be to tell.
+    """
+    # A further one looks after the time limits.
+    keep_spare_threads(min(num_tasks, _MOST_TOLD_AT_ONCE) + 1)
+
+
 def end_tasks(
     tasks: Iterable[tuple[str, str]],
     certificates: Certificates,
@@ -275,11 +290,9 @@ def end_tasks(
             connection.ask(header)
         connection.close()
 
-    threads = [threading.Thread(target=tell, args=task, daemon=True) for task in tasks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    told = [start_thread(functools.partial(tell, *task), f"end-{task[0]}") for task in tasks]
+    for each in told:
+        each.wait()
     deadlines.close()
 
 

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from stratax.base.spare_threads import start_thread
+
 # How late a wait may be ended, in seconds. Looking now and then costs less than waking a thread for every message.
 _LATE_SECONDS = 0.5
 
@@ -22,7 +24,7 @@ class Deadlines:
         self._lock = threading.Lock()
         self._blocks: dict[object, tuple[float, Callable[[], None]]] = {}
         self._closed = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._is_watching = False
 
     @contextlib.contextmanager
     def within(self, deadline: float, end: Callable[[], None]) -> Iterator[None]:
@@ -36,9 +38,9 @@ class Deadlines:
         block = object()
         with self._lock:
             self._blocks[block] = (deadline, end)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="server-deadlines", daemon=True)
-                self._thread.start()
+            if not self._is_watching:
+                self._is_watching = True
+                start_thread(self._watch, "server-deadlines")
         try:
             yield
         finally:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.shown import shown
+from stratax.base.spare_threads import start_thread
 from stratax.errors import (
     AbortedError,
     BadArgumentError,
@@ -130,7 +131,7 @@ class MessageServer(flight.FlightServerBase):
     def close(self) -> None:
         """Stop listening. Streams that are open end with their tasks, or with this process."""
         # Flight waits until all streams have ended, and a task may keep one open for as long as it likes.
-        threading.Thread(target=self.shutdown, name="close-server", daemon=True).start()
+        start_thread(self.shutdown, "close-server")
 
     def do_exchange(
         self,

@@ -189,6 +189,7 @@ class ParameterServerStrategy(_StrategyOnServers):
             max_staleness=max_staleness,
         )
         # A process with open connections would need many seconds to end, besides.
+        remote.prepare_end(len(_tasks(cluster_resolver, "worker")) + len(_tasks(cluster_resolver, "ps")))
         exits.at_end(functools.partial(_end, weakref.ref(self)))
 
     def end(self, error: BaseException | None = None) -> None:
@@ -270,6 +271,7 @@ class ParameterServerStrategyV1(_StrategyOnServers):
         self._num_meetings = 0
         if membership.is_chief:
             # The parameter servers' programs end with the chief's.
+            remote.prepare_end(len(_tasks(resolver, "ps")))
             exits.at_end(functools.partial(_end, weakref.ref(self)))
 
     def meeting(self) -> remote.Meeting:

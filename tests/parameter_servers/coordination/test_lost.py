@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import unittest.mock as mock
 
 import keras
 import numpy as np
@@ -113,7 +114,8 @@ def launched(tmp_path, program, victim, restarts):
     return done.returncode, done.stdout
 
 
-def test_tasks_that_serve_end_with_the_error_of_the_program_that_they_serve():
+@pytest.mark.parametrize("starts_threads", [True, False])
+def test_tasks_that_serve_end_with_the_error_of_the_program_that_they_serve(starts_threads, monkeypatch):
     cluster = described(1, 1)
     tasks = [Server(cluster, job_name=job, task_index=0) for job in ("ps", "worker")]
     failures = []
@@ -129,6 +131,10 @@ def test_tasks_that_serve_end_with_the_error_of_the_program_that_they_serve():
         thread.start()
     with coordinator_of(cluster) as coordinator:
         coordinator.close()
+        if not starts_threads:
+            # As Python 3.12 at the end of a program.
+            refusal = RuntimeError("can't create new thread at interpreter shutdown")
+            monkeypatch.setattr(threading.Thread, "start", mock.Mock(side_effect=refusal))
         coordinator.strategy.end(PeerLostError("Task /job:ps/task:1 is gone."))
     for thread in threads:
         thread.join(10)
