@@ -11,7 +11,7 @@ import functools
 import math
 import pathlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,23 @@ class BundleFiles:
             for key, part in self._parts.items()
             if not key.startswith(b"\0")
         }
+
+    def read_parts(self) -> Iterator[tuple[bytes, Any, bytes]]:
+        """Yield what the files have, as it lies there: keys, entries, and the bytes of each.
+
+        Raises:
+            DamagedError: If they are damaged, or of a machine of another order of bytes.
+            OSError: If one can't be read.
+        """
+        if self._is_big_endian:
+            raise DamagedError("it was written on a machine with the other order of bytes")
+        for key, part in self._parts.items():
+            name = f"{self._prefix.name}.data-{part.shard_id:05d}-of-{self._num_shards:05d}"
+            with self._prefix.with_name(name).open("rb") as file:
+                file.seek(part.offset)
+                # What lies in slices has no bytes of its own.
+                content = file.read(part.size)
+            yield key, part, content
 
     def read(self, key: str) -> np.ndarray:
         """Return an array.

@@ -7,13 +7,14 @@ of all arrays in `PREFIX.data-00000-of-00001`, and a file `checkpoint` that name
 import os
 import pathlib
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from stratax.data.records import compute_masked_crc
 from stratax.io import TYPES_BY_DTYPE
-from stratax.tensorflow.checkpoints._bundles import MESSAGES
+from stratax.tensorflow.checkpoints._bundles import MESSAGES, BundleFiles
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER_BYTES = 40
@@ -27,6 +28,46 @@ def write_bundle(prefix: str | os.PathLike[str], arrays: Mapping[str, np.ndarray
         prefix: The checkpoint's path.
         arrays: Arrays of numbers.
     """
+    _write(prefix, (_part_of(name, arrays[name]) for name in sorted(arrays, key=str.encode)))
+
+
+def rewrite_bundle(
+    source: str | os.PathLike[str], prefix: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Write what a checkpoint has into another one, with other values of some arrays.
+
+    Args:
+        source: The path of the checkpoint that is there.
+        prefix: The new one's path.
+        arrays: The other values, which get the dtypes that the file has.
+    """
+    files = BundleFiles(pathlib.Path(source))
+
+    def parts() -> Iterator[tuple[bytes, Any, bytes]]:
+        for key, entry, content in sorted(files.read_parts(), key=lambda part: part[0]):
+            name = key.decode(errors="replace")
+            if name in arrays:
+                yield _part_of(name, np.asarray(arrays[name]).astype(files.entries[name].dtype))
+            else:
+                yield key, entry, content
+
+    _write(prefix, parts())
+
+
+def _part_of(name: str, value: np.ndarray) -> tuple[bytes, Any, bytes]:
+    array = np.asarray(value)
+    content = array.tobytes()
+    entry = MESSAGES["BundleEntryProto"](
+        dtype=TYPES_BY_DTYPE[array.dtype].number, size=len(content), crc32c=compute_masked_crc(content)
+    )
+    # There, even if it has no dimension.
+    entry.shape.SetInParent()
+    for size in array.shape:
+        entry.shape.dim.add(size=size)
+    return name.encode(), entry, content
+
+
+def _write(prefix: str | os.PathLike[str], parts: Iterable[tuple[bytes, Any, bytes]]) -> None:
     path = pathlib.Path(prefix)
     path.parent.mkdir(parents=True, exist_ok=True)
     header = MESSAGES["BundleHeaderProto"](num_shards=1)
@@ -35,21 +76,10 @@ def write_bundle(prefix: str | os.PathLike[str], arrays: Mapping[str, np.ndarray
     offset = 0
     data = path.with_name(f"{path.name}.data-00000-of-00001")
     with _replacing(data) as target, target.open("wb") as file:
-        for name in sorted(arrays, key=str.encode):
-            array = np.asarray(arrays[name])
-            content = array.tobytes()
+        for key, entry, content in parts:
             file.write(content)
-            entry = MESSAGES["BundleEntryProto"](
-                dtype=TYPES_BY_DTYPE[array.dtype].number,
-                offset=offset,
-                size=len(content),
-                crc32c=compute_masked_crc(content),
-            )
-            # There, even if it has no dimension.
-            entry.shape.SetInParent()
-            for size in array.shape:
-                entry.shape.dim.add(size=size)
-            entries.append((name.encode(), entry.SerializeToString()))
+            entry.offset, entry.shard_id = offset, 0
+            entries.append((key, entry.SerializeToString()))
             offset += len(content)
     with _replacing(path.with_name(f"{path.name}.index")) as target:
         target.write_bytes(_make_table(entries))

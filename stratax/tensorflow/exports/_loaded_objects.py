@@ -111,6 +111,8 @@ class LoadedObject:
     """
 
     signatures: "SignatureMap"
+    # Writes it into a folder as TensorFlow wrote it, with the present values of its variables.
+    _stratax_save_again: Callable[[str], None] | None = None
 
     def __init__(self) -> None:
         self._stratax_variables: list[Any] = []

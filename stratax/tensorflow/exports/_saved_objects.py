@@ -62,6 +62,9 @@ def save(
     Where TensorFlow is installed (the extra ``savedmodel``), the folder is a SavedModel of the signatures, too, which
     TensorFlow and TensorFlow Serving load; `stratax.export.convert_to_saved_model` makes one later.
 
+    What was loaded of a SavedModel that TensorFlow wrote is written as TensorFlow's again, with the present values of
+    its variables.
+
     Args:
         obj: A `tf.Module` or other object, a Keras model, or a compiled function.
         export_dir: The folder. An export that is there is replaced.
@@ -116,6 +119,14 @@ def write_object(
         platforms: What it is compiled for.
         endpoints: Functions of the object besides its own, by name, which are signatures, too.
     """
+    if isinstance(obj, LoadedObject) and obj._stratax_save_again is not None:
+        if signatures is None or signatures is obj.signatures:
+            obj._stratax_save_again(os.fsdecode(export_dir))
+            return
+        raise BadArgumentError(
+            "What was loaded of a SavedModel is saved again with the signatures that it has. Expected: no others. "
+            f"Received: signatures={shown(signatures)}. Give other functions to a tf.Module that calls it."
+        )
     _check_not_loaded(obj)
     _check_object(obj)
     tags = ["serve", *((options or SaveOptions()).extra_tags or ())]

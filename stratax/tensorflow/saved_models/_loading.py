@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from stratax.base.shown import shown
 from stratax.data import SparseTensorSpec
 from stratax.data.elements import TensorSpec
 from stratax.errors import BadArgumentError, DataLossError, FileMissingError, StrataxError, UnimplementedError
+from stratax.export.parts import new_folder
+from stratax.tensorflow.checkpoints.writing import rewrite_bundle
 from stratax.tensorflow.exports.loaded import (
     CallableObject,
     LoadedConcreteFunction,
@@ -37,6 +40,8 @@ from stratax.tensorflow.saved_models.run import GraphRun
 from stratax.tensorflow.saved_models.state import State
 
 FILE = "saved_model.pb"
+# What belongs to a SavedModel besides the values of its variables.
+_COPIED = (FILE, "fingerprint.pb", "keras_metadata.pb", "assets", "assets.extra")
 _INIT = "__saved_model_init_op"
 _INIT_COLLECTIONS = ("saved_model_main_op", "legacy_init_op")
 _VALUE = "VARIABLE_VALUE"
@@ -75,6 +80,8 @@ class SavedModel:
         self.meta = meta = read_meta_graph(folder, tags)
         self.tags = list(meta.meta_info_def.tags)
         self.state = State(functions_of(meta.graph_def.library), folder)
+        # By the keys that they have in the file of values.
+        self.handles: dict[str, VariableHandle] = {}
         self.methods = {name: _method(meta.signature_def[name].method_name) for name in meta.signature_def}
         try:
             loader = _Objects(self) if meta.object_graph_def.nodes else _Graph(self)
@@ -86,6 +93,48 @@ class SavedModel:
                 f"The SavedModel at {shown(folder)} is damaged ({type(error).__name__}: {str(error)[:300]})."
             ) from error
         self.signatures: Mapping[str, Any] = self.root.signatures
+        self.root._stratax_save_again = self.save_again
+
+    def save_again(self, path: str) -> None:
+        """Write the SavedModel into another folder, with the present values of its variables.
+
+        Args:
+            path: The folder. A SavedModel that is there is replaced.
+
+        Raises:
+            AlreadyExistsError: There is something else.
+            UnimplementedError: A variable lies in the file in parts.
+        """
+        found = {id(each) for each in self.handles.values()}
+        lost = [
+            each.name
+            for each in self.state.variables.values()
+            if each.variable is not None and id(each) not in found
+        ]
+        if lost:
+            raise UnimplementedError(
+                f"The variable {shown(lost[0])} of the SavedModel is saved as a part of a larger one, which can't be "
+                f"written. Received: {shown(self.folder)}. Keep its value with tf.train.Checkpoint."
+            )
+        with new_folder(path, replace=True) as folder:
+            for name in _COPIED:
+                source = os.path.join(self.folder, name)
+                if os.path.isdir(source):
+                    shutil.copytree(source, folder / name)
+                elif os.path.isfile(source):
+                    shutil.copyfile(source, folder / name)
+            if os.path.isfile(os.path.join(self.folder, "variables", "variables.index")):
+                values = {key: self._find_change(key, each) for key, each in self.handles.items()}
+                rewrite_bundle(
+                    os.path.join(self.folder, "variables", "variables"),
+                    folder / "variables" / "variables",
+                    {key: value for key, value in values.items() if value is not None},
+                )
+
+    def _find_change(self, key: str, handle: VariableHandle) -> np.ndarray | None:
+        """Return a variable's value; None where it is what the file has, perhaps with more digits."""
+        value, old = np.asarray(handle.read()), self.state.bundle.read(key)
+        return None if np.array_equal(value, old.astype(value.dtype)) else value
 
     def asset(self, number: int) -> str:
         """Return the path of an asset."""
@@ -355,6 +404,7 @@ class _Objects:
         key = self._keys.get(number, {}).get(_VALUE)
         if key is not None:
             handle.assign(self._state.bundle.read(key))
+            self._model.handles[key] = handle
         return handle
 
     def _fill(self, number: int, node: Any) -> None:
@@ -538,6 +588,10 @@ class _Graph:
         """Return an object with the signatures."""
         root = LoadedObject()
         root._stratax_variables = self._variables()
+        found = self._state.variables
+        if self._variables():
+            shapes = self._state.bundle.shapes
+            self._model.handles |= {name: each for name, each in found.items() if name in shapes}
         names = [name for name in sorted(self._meta.signature_def) if name != _INIT]
         root.signatures = SignatureMap({name: self._signature(name) for name in names})
         return root

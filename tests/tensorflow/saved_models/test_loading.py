@@ -107,3 +107,59 @@ def test_damage_is_told(tmp_path):
     (folder / "saved_model.pb").write_bytes(b"\xff" * 20)
     with pytest.raises(errors.DataLossError, match="no SavedModel of TensorFlow, or it is damaged"):
         tf.saved_model.load(folder)
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if each != "graph_partitioned"])
+def test_what_was_loaded_is_saved_again_as_tensorflows(name, tmp_path):
+    folder = unpack(name, tmp_path)
+    loaded = tf.saved_model.load(folder / "model")
+    tf.saved_model.save(loaded, tmp_path / "again")
+    again = tf.saved_model.load(tmp_path / "again")
+    assert list(again.signatures) == list(loaded.signatures)
+    for key, case in answers_of(folder).items():
+        if key in again.signatures:
+            assert differences(case["out"], again.signatures[key](**case["in"])) == []
+    assert sorted(path.name for path in (tmp_path / "again").iterdir()) == sorted(
+        path.name for path in (folder / "model").iterdir()
+    )
+
+
+def test_variables_are_saved_with_their_present_values(tmp_path):
+    folder = unpack("keras2_dense", tmp_path)
+    loaded = tf.saved_model.load(folder / "model")
+    (kernel, *_) = loaded.trainable_variables
+    kernel.assign(kernel * 2.0)
+    x = {"input_1": np.float32([[1, 2, 3, 4]])}
+    expected = loaded.signatures["serving_default"](**x)
+    # It takes the place of one that is there.
+    for _ in range(2):
+        tf.saved_model.save(loaded, tmp_path / "again", signatures=loaded.signatures)
+    again = tf.saved_model.load(tmp_path / "again")
+    assert (
+        differences(
+            {key: np.asarray(each) for key, each in expected.items()},
+            again.signatures["serving_default"](**x),
+        )
+        == []
+    )
+    assert [each.shape for each in again.variables] == [each.shape for each in loaded.variables]
+    before = tf.train.load_checkpoint(folder / "model" / "variables" / "variables")
+    after = tf.train.load_checkpoint(tmp_path / "again" / "variables" / "variables")
+    shapes = before.get_variable_to_shape_map()
+    assert shapes == after.get_variable_to_shape_map()
+    changed = [name for name in shapes if not np.array_equal(before.get_tensor(name), after.get_tensor(name))]
+    assert len(changed) == 1
+
+
+def test_what_can_not_be_saved_again_is_told(tmp_path):
+    loaded = tf.saved_model.load(unpack("graph_partitioned", tmp_path) / "model")
+    with pytest.raises(errors.UnimplementedError, match="a part of a larger one"):
+        tf.saved_model.save(loaded, tmp_path / "again")
+    loaded = tf.saved_model.load(unpack("keras2_dense", tmp_path) / "model")
+    with pytest.raises(errors.BadArgumentError, match="with the signatures that it has"):
+        tf.saved_model.save(loaded, tmp_path / "again", signatures=tf.function(lambda x: x))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("mine")
+    with pytest.raises(errors.AlreadyExistsError):
+        tf.saved_model.save(loaded, tmp_path / "other")
+    assert not (tmp_path / "again").exists()
