@@ -9,6 +9,7 @@ from ._marks import mark as mark
 from ._ranges import Watch as Watch
 from ._ranges import check_ranges as check_ranges
 from ._ranges import watches_of as watches_of
+from ._ranges import watches_of_all as watches_of_all
 from ._ranges import watches_of_rows as watches_of_rows
 from ._ranges import watching as watching
 from ._texts import as_result as as_result

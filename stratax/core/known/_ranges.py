@@ -164,6 +164,13 @@ def watches_of(
     return found
 
 
+def watches_of_all(closed: jax_core.ClosedJaxpr) -> list[Watch] | None:
+    """Return what a program's marks say of its arguments; None if one is of numbers that it computes itself."""
+    found = watches_of(closed, [], None)
+    marks = [each for each in jaxprs.walk_nested(closed.jaxpr) if each.primitive is watch_p]
+    return found if len(found) == len(marks) or not _is_on_cpu(None) else None
+
+
 def watches_of_rows(step: jax_core.ClosedJaxpr, first: int, count: int, placement: object) -> list[Watch]:
     """Return what the marks in a loop's iteration say of the rows that it is given, by the rows' positions.
 

@@ -298,7 +298,7 @@ def reverse(tensor: TensorLike, axis: Axis) -> Any:
     return _library(tensor).flip(_array(tensor), axis=axes[0] if len(axes) == 1 else axes)
 
 
-@op(name_default="stack", text=["values"])
+@op(name_default="stack", text=["values"], arrays=["values"], lists=["values"])
 def stack(values: PyTree, axis: int = 0) -> Any:
     """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     values = list(with_lists_alike(*values))
@@ -327,7 +327,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0) -> list[Any]:
     return list(np.moveaxis(np.asarray(value), axis, 0))
 
 
-@op(name_default="concat", text=["values"])
+@op(name_default="concat", text=["values"], arrays=["values"], lists=["values"])
 def concat(values: PyTree, axis: int) -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     values = list(with_lists_alike(*values))

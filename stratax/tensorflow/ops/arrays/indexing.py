@@ -174,7 +174,9 @@ def strided_slice(
         ) from e
 
 
-@op(name_after="batch_dims", text=["params"])
+@op(
+    name_after="batch_dims", text=["params"], arrays=["params", "indices"], lists=["indices"], is_checked=True
+)
 def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, bad_indices_policy: str = ""
 ) -> Any:
@@ -313,7 +315,7 @@ def _mask(xp: ModuleType, array: Array, *, places: Any, first: int, last: int) -
     return xp.take(flat, places, axis=first)
 
 
-@op(name_after="shape")
+@op(name_after="shape", arrays=["indices", "updates"], lists=["indices"], is_checked=True)
 def scatter_nd(
     indices: TensorLike, updates: TensorLike, shape: TensorLike, bad_indices_policy: str = ""
 ) -> Any:
@@ -368,7 +370,12 @@ def _tensor_scatter(name: str, how: str, what: str) -> Any:
         return of_text(tensor, updates, indices)
 
     return op(
-        name_after="updates", name=name, doc=f"Return `tensor` with {what}, as `tf.{name}`.\n\n{_SCATTER_DOC}"
+        name_after="updates",
+        name=name,
+        doc=f"Return `tensor` with {what}, as `tf.{name}`.\n\n{_SCATTER_DOC}",
+        arrays=["tensor", "indices", "updates"],
+        lists=["indices"],
+        is_checked=True,
     )(function)
 
 

@@ -22,6 +22,7 @@ from stratax.tensorflow.ops.calls._computed import (
     scatter_at,
     whole_number,
 )
+from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
 
@@ -111,9 +112,13 @@ def _make_unsorted(name: str, how: str, what: str) -> Any:
 
         return call_with_library(combine, data, segment_ids)
 
-    return op(name=name, doc=f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_UNSORTED_DOC}")(
-        function
-    )
+    return op(
+        name=name,
+        doc=f"Return {what} of each segment, as `tf.math.{name}`.\n\n{_UNSORTED_DOC}",
+        arrays=["data", "segment_ids"],
+        lists=["segment_ids"],
+        is_checked=True,
+    )(function)
 
 
 def _no_class(count: int, numbers: np.ndarray, wrong: float, place: str) -> str:
@@ -156,6 +161,10 @@ def _make_sorted(name: str, how: str, what: str) -> Any:
                 f"{_REMEDY.format(how)}"
             )
         count = int(numbers[-1]) + 1 if numbers.size else 0
+        if how not in ("max", "min"):
+            computed = _SORTED[how].compute((data, segment_ids, count), {})
+            if computed is not NOT_COMPUTED:
+                return computed
         # An unsorted segment without elements has the dtype's limit, a sorted one 0.
         is_empty = np.bincount(numbers, minlength=count)[:count] == 0
 
@@ -172,6 +181,16 @@ def _make_sorted(name: str, how: str, what: str) -> Any:
         function
     )
 
+
+def _make_totals(how: str) -> EagerPrograms:
+    def sum_segments(data: Array, segment_ids: Array, count: int) -> Any:
+        return call_with_library(lambda xp, data, ids: _totals(xp, data, ids, count, how), data, segment_ids)
+
+    return EagerPrograms(sum_segments, ["data", "segment_ids"], lists=["segment_ids"])
+
+
+# Of numbers that are in order, and of which none is out of range.
+_SORTED = {how: _make_totals(how) for how in ("mean", "prod", "sum")}
 
 _SORTED_DOC = """Args:
     data: An array.

@@ -5,9 +5,9 @@ operands on the host, text, symbols and lists from each other, takes several tim
 `keras.ops`. So where all operands are plain arrays the function is compiled as it stands, and looked into no more:
 JAX' arrays, Python's numbers beside such, and NumPy's arrays where the function would send them to a device.
 
-That is for functions of one operation, in which XLA has nothing to fuse: their numbers stay the same to the last bit.
-Softmax, and products of transposed matrices, are rounded as in compiled functions. Of floats of 16 bits XLA keeps more
-than 16 between operations, so those are computed one after the other.
+That is for functions in which XLA has nothing to fuse, most of one operation: their numbers stay the same to the last
+bit. Softmax, and products of transposed matrices, are rounded as in compiled functions. Of floats of 16 bits XLA keeps
+more than 16 between operations, so those are computed one after the other.
 """
 
 import sys
@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from stratax.base.tracing import PIPELINE, TRACING
+from stratax.base.typing import Array
 from stratax.data.elements import DType
 
 # Enough for the ways in which programs call one function; a function that gets ever new options is better called.
@@ -68,6 +69,13 @@ class Jax:
             cls.array = jax_arrays.ArrayImpl
 
 
+def is_at_once() -> bool:
+    """Return whether what is called now is computed now, outside of pipelines and of what is traced or taped."""
+    if Jax.array is None and "jax" in sys.modules:
+        Jax.find()
+    return not TRACING.get() and PIPELINE.get() is None and Jax.is_top_level()
+
+
 class EagerPrograms:
     """The programs of one function: one for each set of options and, by JAX' own cache, for shapes and dtypes.
 
@@ -77,6 +85,8 @@ class EagerPrograms:
             their own, behind one that is an option. The others are options.
         sends: Whether it computes on a device whatever the arrays are: outside of pipelines, of NumPy's, too.
         numbers: Whether Python's numbers among them are arrays; not if it computes otherwise with what it can look at.
+        lists: The names of those that may be lists: of arrays, or of whole numbers, which become an array.
+        is_checked: Whether it tells `check_bound` of values, which are looked at before the program runs.
     """
 
     def __init__(
@@ -86,8 +96,12 @@ class EagerPrograms:
         *,
         sends: bool = False,
         numbers: bool = True,
+        lists: Sequence[str] = (),
+        is_checked: bool = False,
     ) -> None:
         self._function = function
+        self._lists = frozenset(map(arrays.index, lists))
+        self._is_checked = is_checked
         self._sends = sends
         self._numbers = (float, int) if numbers else ()
         self._arrays = arrays
@@ -115,7 +129,8 @@ class EagerPrograms:
             kind = type(operand)
             if kind is not Jax.array or operand.dtype.itemsize == _SIZE_OF_HALVES:
                 # Nothing is looked for in vain.
-                taken = self._take(operands) if self._sends or kind in self._numbers else None
+                may_do = self._sends or kind in self._numbers or self._lists
+                taken = self._take(operands) if may_do else None
                 if taken is None:
                     return NOT_COMPUTED
                 operands = taken
@@ -143,9 +158,14 @@ class EagerPrograms:
         """Return operands as a program takes them; None if one is something else, or it would not do for one."""
         taken = []
         has_numbers, dtypes = False, set()
-        for operand in operands:
+        for place, operand in enumerate(operands):
             kind = type(operand)
-            if kind in self._numbers:
+            if place in self._lists and (kind is list or kind is tuple):
+                listed = _take_list(operand)
+                if listed is None:
+                    return None
+                operand = listed
+            elif kind in self._numbers:
                 has_numbers = True
             elif kind is Jax.array and operand.dtype.itemsize != _SIZE_OF_HALVES:
                 dtypes.add(operand.dtype)
@@ -170,14 +190,67 @@ class EagerPrograms:
 
         def compute(*operands: Any) -> Any:
             # With JAX' setting for 64 bits a number is of 64, and the array beside it would become so.
-            if any(operand.weak_type and operand.dtype.itemsize > _SIZE_OF_NUMBERS for operand in operands):
+            leaves = jax.tree.leaves(operands)
+            if any(leaf.weak_type and leaf.dtype.itemsize > _SIZE_OF_NUMBERS for leaf in leaves):
                 raise LookupError
             return self._function(*before, *operands, *behind, **named)
 
         # What profilers and XLA's dumps show.
         compute.__name__ = compute.__qualname__ = self._function.__name__
-        program = self._programs[key] = jax.jit(compute)
-        return program
+        program = jax.jit(compute)
+        self._programs[key] = _look_before(program) if self._is_checked else program
+        return self._programs[key]
+
+
+def _take_list(given: Sequence[Any]) -> Any:
+    """Return a list as a program takes it: of arrays, or an array of whole numbers; None if it is another one."""
+    if given and type(given[0]) is Jax.array:
+        dtypes = {value.dtype if type(value) is Jax.array else None for value in given}
+        # Of different dtypes it is the function's to say what comes of them.
+        is_plain = len(dtypes) == 1 and None not in dtypes and given[0].dtype.itemsize != _SIZE_OF_HALVES
+        return list(given) if is_plain else None
+    if not given or not _is_whole(given):
+        return None
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        # Rows of different lengths.
+        return None
+    if array.dtype != np.int64 or abs(array).max(initial=0) > np.iinfo(np.int32).max:
+        return None
+    return array.astype(np.int32)
+
+
+def _is_whole(given: Sequence[Any]) -> bool:
+    """Return whether a nested list holds nothing but Python's whole numbers."""
+    for value in given:
+        kind = type(value)
+        if kind is not int and not ((kind is list or kind is tuple) and _is_whole(value)):
+            return False
+    return True
+
+
+def _look_before(program: Any) -> Callable[..., Any]:
+    """Return a program that first looks at the operands of which `check_bound` is told while it is traced."""
+    from stratax.core import known
+
+    # By the operands' shapes and dtypes, as JAX keeps programs.
+    found: dict[Hashable, Any] = {}
+
+    def run(*operands: Array) -> Any:
+        shapes = tuple([(operand.shape, operand.dtype) for operand in operands])
+        if shapes not in found:
+            with known.watching():
+                # The call finds this trace: nothing is traced twice.
+                found[shapes] = known.watches_of_all(program.trace(*operands).jaxpr)
+        watches = found[shapes]
+        if watches is None:
+            # `compute` takes it for a call that is made as always.
+            raise LookupError
+        known.check_ranges(watches, operands, {})
+        return program(*operands)
+
+    return run
 
 
 def _make_key(option: object) -> Hashable:

@@ -57,6 +57,8 @@ def op(
     arrays: Sequence[str] = (),
     sends: bool = False,
     numbers: bool = True,
+    lists: Sequence[str] = (),
+    is_checked: bool = False,
     text: Sequence[str] = (),
     is_told: bool = True,
     is_raw: bool = False,
@@ -74,6 +76,8 @@ def op(
     arrays: Sequence[str] = (),
     sends: bool = False,
     numbers: bool = True,
+    lists: Sequence[str] = (),
+    is_checked: bool = False,
     text: Sequence[str] = (),
     is_told: bool = True,
     is_raw: bool = False,
@@ -97,6 +101,8 @@ def op(
             that the program computes with them, too.
         numbers: Whether the program computes with Python's numbers among these operands, too; not if the function
             computes otherwise with a number that it can look at.
+        lists: The names of these operands that may be lists, of arrays or of whole numbers.
+        is_checked: Whether it tells `check_bound` of operands' values. They are looked at before the program runs.
         text: The names of operands that may be text: see :func:`or_text`.
         is_told: Whether hooks of a `model_fn` find its result by `name`, and RaggedTensors among its operands go to
             what there is for them.
@@ -113,6 +119,8 @@ def op(
             arrays=arrays,
             sends=sends,
             numbers=numbers,
+            lists=lists,
+            is_checked=is_checked,
             text=text,
             is_told=is_told,
             is_raw=is_raw,
@@ -126,7 +134,11 @@ def op(
     )
     # Text is brought to the host innermost: what is told or recorded are the operands as they were given.
     taken = or_text(*text)(function) if text else function
-    programs = EagerPrograms(taken, arrays, sends=sends, numbers=numbers) if arrays else None
+    programs = None
+    if arrays:
+        programs = EagerPrograms(
+            taken, arrays, sends=sends, numbers=numbers, lists=lists, is_checked=is_checked
+        )
     made = _tell(taken, programs, position) if is_told else _call(taken, position, is_raw=is_raw)
     functools.update_wrapper(made, function)
     made.__signature__ = signature

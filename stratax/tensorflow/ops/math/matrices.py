@@ -58,7 +58,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
     return matrix_transpose(matrix, conjugate=True, name=name)
 
 
-@op
+@op(arrays=["input"])
 def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike) -> Any:
     """Return matrices with zeros outside of a band, as `tf.linalg.band_part`.
 
@@ -156,9 +156,9 @@ def _diagonals(k: object) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
+@op(name_default="diag", name_after="diagonal", arrays=["diagonal"])
 def diag(
     diagonal: TensorLike,
-    name: str | None = "diag",
     k: TensorLike = 0,
     num_rows: int = -1,
     num_cols: int = -1,
@@ -170,7 +170,6 @@ def diag(
     Args:
         diagonal: The diagonals, shape `(..., length)`; for several of a matrix `(..., diagonals, length)`, the highest
             first.
-        name: Ignored.
         k: Which diagonal, 0 for the main one, or the lowest and the highest of several.
         num_rows: How many rows; -1 for as many as are needed.
         num_cols: How many columns.
@@ -207,9 +206,9 @@ def _count(array: Array) -> int:
     return array.shape[-2] if array.ndim > 1 else 0
 
 
+@op(name_default="diag_part", name_after="input", arrays=["input"])
 def diag_part(
     input: TensorLike,
-    name: str | None = "diag_part",
     k: TensorLike = 0,
     padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
@@ -218,7 +217,6 @@ def diag_part(
 
     Args:
         input: Matrices, shape `(..., m, n)`.
-        name: Ignored.
         k: Which diagonal, 0 for the main one, or the lowest and the highest of several.
         padding_value: What fills up shorter diagonals.
         align: On which side shorter diagonals above, and below, the main one stand.
@@ -238,10 +236,10 @@ def diag_part(
     return call_with_library(compute, input)
 
 
+@op(name_default="set_diag", name_after="diagonal", arrays=["input", "diagonal"])
 def set_diag(
     input: TensorLike,
     diagonal: TensorLike,
-    name: str | None = "set_diag",
     k: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
@@ -250,7 +248,6 @@ def set_diag(
     Args:
         input: Matrices, shape `(..., m, n)`.
         diagonal: The diagonals, as in :func:`diag`.
-        name: Ignored.
         k: Which diagonal, 0 for the main one, or the lowest and the highest of several.
         align: On which side shorter diagonals above, and below, the main one stand.
 

@@ -168,7 +168,7 @@ reduce_variance = _reduction(
 )
 
 
-@op
+@op(arrays=["input"])
 def argmax(input: TensorLike, axis: int | None = None, output_type: DTypeLike = "int64") -> Any:
     """Return where the largest elements are along a dimension, as `tf.argmax`.
 
@@ -183,7 +183,7 @@ def argmax(input: TensorLike, axis: int | None = None, output_type: DTypeLike = 
     return _arg(np.argmax, ops.argmax, input, axis, output_type)
 
 
-@op
+@op(arrays=["input"])
 def argmin(input: TensorLike, axis: int | None = None, output_type: DTypeLike = "int64") -> Any:
     """Return where the smallest elements are along a dimension, as `tf.argmin`; see :func:`argmax`."""
     return _arg(np.argmin, ops.argmin, input, axis, output_type)

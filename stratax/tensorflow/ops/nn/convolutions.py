@@ -134,7 +134,7 @@ def _convolution(
     return result.reshape([*batch, *result.shape[1:]])
 
 
-@op
+@op(arrays=["input", "filters"])
 def conv1d(
     input: TensorLike,
     filters: TensorLike,
@@ -159,7 +159,7 @@ def conv1d(
     return _convolution(1, input, filters, stride, padding, data_format, dilations)
 
 
-@op
+@op(arrays=["input", "filters"])
 def conv2d(
     input: TensorLike,
     filters: TensorLike,
@@ -185,7 +185,7 @@ def conv2d(
     return _convolution(2, input, filters, strides, padding, data_format, dilations)
 
 
-@op
+@op(arrays=["input", "filters"])
 def conv3d(
     input: TensorLike,
     filters: TensorLike,
@@ -201,7 +201,7 @@ def conv3d(
     return _convolution(3, input, filters, strides, padding, data_format, dilations)
 
 
-@op
+@op(arrays=["input", "filters"])
 def convolution(
     input: TensorLike,
     filters: TensorLike,
@@ -285,7 +285,8 @@ def _make_transposed(num: int) -> Callable[..., Any]:
 
     name = f"conv{num}d_transpose"
     what = f"Compute the gradient of a convolution, also called a deconvolution, as `tf.nn.{name}`."
-    return op(name=name, doc=f"{what}\n\n    {_TRANSPOSED_DOC}")(function)
+    doc = f"{what}\n\n    {_TRANSPOSED_DOC}"
+    return op(name=name, doc=doc, arrays=["input", "filters"])(function)
 
 
 conv1d_transpose = _make_transposed(1)
@@ -293,7 +294,7 @@ conv2d_transpose = _make_transposed(2)
 conv3d_transpose = _make_transposed(3)
 
 
-@op
+@op(arrays=["input", "filters"])
 def conv_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -313,13 +314,13 @@ def conv_transpose(
     )
 
 
-@op
+@op(arrays=["value", "filters"])
 def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: _Padding) -> Any:
     """Convolve images with a kernel whose elements are `rate` pixels apart, as `tf.nn.atrous_conv2d`."""
     return _convolution(2, value, filters, 1, padding, "NHWC", rate)
 
 
-@op
+@op(arrays=["value", "filters"])
 def atrous_conv2d_transpose(
     value: TensorLike, filters: TensorLike, output_shape: TensorLike, rate: int, padding: _Padding
 ) -> Any:
@@ -342,7 +343,7 @@ def _depthwise(
     return _convolve(image, each, strides, padding, layout, dilations, channels)
 
 
-@op
+@op(arrays=["input", "filter"])
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -404,7 +405,7 @@ def depthwise_conv2d_backprop_filter(
     return jax.linear_transpose(forward, kernel)(incoming)[0]
 
 
-@op
+@op(arrays=["input", "depthwise_filter", "pointwise_filter"])
 def separable_conv2d(
     input: TensorLike,
     depthwise_filter: TensorLike,

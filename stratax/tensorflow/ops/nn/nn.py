@@ -109,7 +109,7 @@ def sigmoid_cross_entropy_with_logits(
     return lost + ops.log1p(ops.exp(ops.where(is_positive, -x, x)))
 
 
-@op
+@op(arrays=["t"])
 def l2_loss(t: TensorLike) -> Any:
     """Half the sum of the squares, a scalar, as `tf.nn.l2_loss`."""
     return ops.sum(ops.square(on_device(t))) / 2

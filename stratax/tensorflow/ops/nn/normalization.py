@@ -17,7 +17,7 @@ from stratax.tensorflow.ops.math.reductions import axes_of
 _FIRST = ("NCHW", "NCW", "NCDHW")
 
 
-@op
+@op(arrays=["value", "bias"])
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None) -> Any:
     """Add a number to each channel, as `tf.nn.bias_add`.
 

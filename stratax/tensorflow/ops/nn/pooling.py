@@ -101,9 +101,8 @@ def _pooling(name: str, pooled: Callable[..., Any], what: str, num: int | None =
         return pooled(array, ksize, strides, padding, layout_of(data_format, array.ndim - 2))
 
     dims = "one to three dimensions" if num is None else f"{num} dimensions"
-    return op(
-        name=name, doc=f"Return the {what} of each window, as `tf.nn.{name}`.\n\n    {_DOC.format(num=dims)}"
-    )(function)
+    doc = f"Return the {what} of each window, as `tf.nn.{name}`.\n\n    {_DOC.format(num=dims)}"
+    return op(name=name, doc=doc, arrays=["input"])(function)
 
 
 max_pool = _pooling("max_pool", _largest, "largest element")

@@ -22,6 +22,7 @@ from stratax.base.typing import Array, DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.data.vectorise import in_pipeline
 from stratax.errors import BadArgumentError
+from stratax.tensorflow.ops.calls._eager import is_at_once
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import lengths_of, on_device
 from stratax.tensorflow.ops.calls.dtypes import as_dtype, device_dtype
@@ -47,7 +48,7 @@ def _beside_elements(function: _Function) -> _Function:
 
 
 def _in_one_program(function: _Function) -> _Function:
-    """Have a function of `keras.random` draw in one compiled program where a `Dataset` calls it.
+    """Have a function of `keras.random` draw in one compiled program where nothing is traced, or a `Dataset` calls it.
 
     Keras counts its generator on and draws in some ten steps, each of which is sent to a device by itself. The numbers
     are the same.
@@ -58,7 +59,9 @@ def _in_one_program(function: _Function) -> _Function:
         # Only Python's numbers can be constants of a program, and tell programs apart.
         is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
         # A number belongs to one element, and needs no turns.
-        if not in_pipeline() or isinstance(seed, int):
+        if isinstance(seed, int) or not (
+            in_pipeline() or (is_at_once() and np.dtype(dtype).itemsize != _SHORT)
+        ):
             return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
         # Threads of a pipeline must not draw the same: Keras reads a generator and then counts it on.
         with _drawing:
@@ -71,12 +74,14 @@ def _in_one_program(function: _Function) -> _Function:
             if is_traced(numbers):
                 return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
             seed.state.assign(after)
-        return as_element(np.asarray(numbers))
+        return as_element(np.asarray(numbers)) if in_pipeline() else numbers
 
     return cast(_Function, draw_numbers)
 
 
 _drawing = threading.Lock()
+# Within one program XLA may compute numbers of 16 bits with more.
+_SHORT = 2
 
 
 @functools.lru_cache(maxsize=1024)

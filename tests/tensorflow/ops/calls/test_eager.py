@@ -339,3 +339,118 @@ def test_a_device_that_is_chosen_computes():
     first, devices = jnp.ones(3), jax.devices("cpu")
     with tf.device(f"CPU:{len(devices) - 1}"):
         assert tf.add(first, first).devices() == called_as_always(tf.add, first, first).devices()
+
+
+MATRIX = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+IMAGES = np.random.default_rng(3).normal(size=(2, 6, 6, 3))
+KERNEL = np.random.default_rng(4).normal(size=(3, 3, 3, 4))
+
+
+def tensors(*values):
+    return [tf.constant(value, tf.float32) for value in values]
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.gather_nd(*tensors(MATRIX), [[0, 1], [1, 2]]),
+        lambda: tf.gather_nd(*tensors(MATRIX), tf.constant([[1]])),
+        lambda: tf.gather_nd(*tensors(MATRIX), [[2, 0]]),
+        lambda: tf.gather_nd(*tensors(MATRIX), tf.constant([[0, -1]])),
+        lambda: tf.scatter_nd([[1], [3], [1]], tf.constant([1.0, 2.0, 4.0]), [5]),
+        lambda: tf.scatter_nd(tf.constant([[1], [5]]), tf.constant([1.0, 2.0]), [5]),
+        lambda: tf.tensor_scatter_nd_add(*tensors(MATRIX), [[0, 0], [0, 0]], tf.constant([1.0, 2.0])),
+        lambda: tf.tensor_scatter_nd_update(*tensors(MATRIX), [[0, 3]], tf.constant([1.0])),
+        lambda: tf.tensor_scatter_nd_update(*tensors(MATRIX), [[0], [1, 2]], tf.constant([1.0])),
+        lambda: tf.math.unsorted_segment_max(*tensors(MATRIX), [2, -1], 4),
+        lambda: tf.math.unsorted_segment_mean(*tensors(MATRIX), tf.constant([1, 1]), 2),
+        lambda: tf.math.unsorted_segment_sum(*tensors(MATRIX), tf.constant([1, 2]), 2),
+        lambda: tf.math.segment_sum(*tensors(MATRIX), tf.constant([1, 1])),
+        lambda: tf.math.segment_mean(*tensors(MATRIX), [0, 2]),
+        lambda: tf.math.segment_sum(*tensors(MATRIX), tf.constant([1, 0])),
+        lambda: tf.linalg.band_part(*tensors(MATRIX), 0, -1),
+        lambda: tf.linalg.band_part(*tensors(MATRIX), 3, 0),
+        lambda: tf.linalg.diag(*tensors([1.0, 2.0]), k=1),
+        lambda: tf.linalg.diag(*tensors(MATRIX), name="diagonals"),
+        lambda: tf.linalg.diag_part(*tensors(MATRIX), k=(-1, 0)),
+        lambda: tf.linalg.set_diag(*tensors(MATRIX, [7.0, 8.0])),
+        lambda: tf.linalg.set_diag(*tensors(MATRIX, [7.0])),
+        lambda: tf.argmax(*tensors(MATRIX), 1),
+        lambda: tf.argmin(*tensors(MATRIX), output_type=tf.int32),
+        lambda: tf.concat(tensors(MATRIX, MATRIX), 1),
+        lambda: tf.concat([*tensors(MATRIX), tf.constant([[1, 2, 3]])], 0),
+        lambda: tf.concat([*tensors(MATRIX), [[7.0, 8.0, 9.0]]], 0),
+        lambda: tf.concat([], 0),
+        lambda: tf.stack(tensors([1.0], [2.0]), 1),
+        lambda: tf.stack([1, 2]),
+        lambda: tf.stack((tf.constant(1), 2)),
+        lambda: tf.nn.bias_add(*tensors(MATRIX, [1.0, 2.0, 3.0])),
+        lambda: tf.nn.bias_add(*tensors(MATRIX, [1.0, 2.0])),
+        lambda: tf.nn.conv2d(*tensors(IMAGES, KERNEL), 2, "SAME"),
+        lambda: tf.nn.conv2d(*tensors(IMAGES, KERNEL), 2, "SOME"),
+        lambda: tf.nn.conv2d_transpose(*tensors(IMAGES[..., :1], KERNEL[..., :1]), [2, 12, 12, 3], 2),
+        lambda: tf.nn.depthwise_conv2d(*tensors(IMAGES, KERNEL[..., :1]), [1, 1, 1, 1], "VALID"),
+        lambda: tf.nn.max_pool2d(*tensors(IMAGES), 2, 2, "VALID"),
+        lambda: tf.nn.avg_pool2d(*tensors(IMAGES), 3, 2, "SAME"),
+        lambda: tf.nn.l2_loss(*tensors(MATRIX)),
+    ],
+)
+def test_a_program_of_lists_and_of_values_that_are_looked_at_gives_the_same(call):
+    expected = called_as_always(call)
+    # Once more with a program that is there.
+    for found in (result_of(call), result_of(call)):
+        assert type(found) is type(expected)
+        assert same(found, expected)
+
+
+def test_values_that_are_wrong_are_told_of_each_time():
+    values, right = tf.constant(MATRIX), tf.constant([[0, 1]])
+    for _ in range(2):
+        assert tf.gather_nd(values, right).numpy() == [2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="indices"):
+            tf.gather_nd(values, tf.constant([[0, 3]]))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: tf.random.normal([3], 1.0, 2.0),
+        lambda: tf.random.uniform([2, 2]),
+        lambda: tf.random.uniform([3], 0, 10, tf.int32),
+        lambda: tf.random.truncated_normal([4]),
+        lambda: tf.random.normal([2], dtype=tf.bfloat16),
+    ],
+)
+def test_numbers_are_drawn_by_one_program_as_one_after_the_other(draw, monkeypatch):
+    tf.random.set_seed(3)
+    found = [draw() for _ in range(3)]
+    tf.random.set_seed(3)
+    monkeypatch.setattr("stratax.tensorflow.ops.random.random.is_at_once", lambda: False)
+    expected = [draw() for _ in range(3)]
+    assert all(map(same, found, expected))
+    assert not np.array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda matrix, whole: tf.gather_nd(matrix, [[0, 1]]),
+        lambda matrix, whole: tf.scatter_nd([[0], [1]], matrix, [4, 3]),
+        lambda matrix, whole: tf.math.unsorted_segment_sum(matrix, whole, 2),
+        lambda matrix, whole: tf.math.segment_sum(matrix, whole),
+        lambda matrix, whole: tf.linalg.band_part(matrix, 0, -1),
+        lambda matrix, whole: tf.linalg.diag(matrix),
+        lambda matrix, whole: tf.argmax(matrix, 1),
+        lambda matrix, whole: tf.stack([matrix, matrix]),
+        lambda matrix, whole: tf.nn.bias_add(matrix, matrix[0]),
+        lambda matrix, whole: tf.random.normal([2]),
+    ],
+)
+def test_what_is_done_at_once_takes_few_calls(call):
+    (matrix,), whole = tensors(MATRIX), tf.constant([0, 1])
+    call(matrix, whole)
+    with Counter() as counter:
+        call(matrix, whole)
+    # One after the other they took 50 to 140.
+    assert counter.row()[0] <= 40
