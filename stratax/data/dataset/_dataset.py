@@ -751,12 +751,9 @@ class Dataset(Selecting, Grouping):
         Raises:
             BadArgumentError: If no graph is built.
         """
-        make: Any = ONE_SHOT.get()
-        if not hasattr(make, "initializable"):
-            raise BadArgumentError(
-                "make_initializable_iterator is for a tf.Graph. Elsewhere use `iter(dataset)`."
-            )
-        return make.initializable(self)
+        from stratax.data import make_initializable_iterator
+
+        return make_initializable_iterator(self, shared_name)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`; sparse ones come as dense arrays.

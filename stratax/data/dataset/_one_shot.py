@@ -232,7 +232,7 @@ class OneShotIterator:
         return unflatten(structure, [ElementPart(self, *numbered) for numbered in enumerate(specs)])
 
 
-def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Any:
+def make_initializable_iterator(dataset: object, shared_name: str | None = None) -> Any:
     """Return an iterator of a graph, which a session initializes, as `tf.compat.v1.data.make_initializable_iterator`.
 
     Args:
@@ -242,7 +242,12 @@ def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None
     Raises:
         BadArgumentError: If no graph is built.
     """
-    return dataset.make_initializable_iterator(shared_name)
+    make: Any = ONE_SHOT.get()
+    if not hasattr(make, "initializable"):
+        raise BadArgumentError(
+            "make_initializable_iterator is for a tf.Graph. Elsewhere use `iter(dataset)`."
+        )
+    return make.initializable(dataset)
 
 
 def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator | DatasetIterator:

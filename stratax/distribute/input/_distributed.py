@@ -109,6 +109,12 @@ class DistributedDataset:
             tracebacks.shorten(error)
             raise
 
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+        """Return an iterator of a graph, as `Dataset.make_initializable_iterator`."""
+        from stratax.data import make_initializable_iterator
+
+        return make_initializable_iterator(self, shared_name)
+
     def __repr__(self) -> str:
         return f"<stratax.distribute.DistributedDataset of {self._source.dataset!r} for {self._strategy!r}>"
 

@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 
 from stratax import errors
 from stratax.base import tracebacks
+from stratax.base.recording import NOT_RECORDED, RECORDER, recordable
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
@@ -183,6 +184,11 @@ class Strategy:
             >>> float(strategy.run(lambda x: x * 2, args=(3.0,)))
             6.0
         """
+        # Without a decorator: it would be one more call in every step.
+        if (recorder := RECORDER.get()) is not None:
+            made = recorder.record_call(Strategy.run, (self, fn, args, kwargs), {})
+            if made is not NOT_RECORDED:
+                return made
         kwargs = {} if kwargs is None else kwargs
         self._check_run(fn, args, kwargs)
         # Part of the program that is being traced; a program of its own would be opaque to it.
@@ -243,6 +249,7 @@ class Strategy:
 
     # Combining.
 
+    @recordable
     def reduce(self, reduce_op: ReduceOp | str, value: PyTree, axis: int | None) -> Any:
         """Combine the replicas' values into one.
 
@@ -325,6 +332,7 @@ class Strategy:
         self._check_cross_replica("gather", "get_replica_context().all_gather")
         return self._execution.gather(_variables.with_copies(self, value), axis)
 
+    @recordable
     def experimental_local_results(self, value: PyTree) -> tuple[Any, ...]:
         """Return the components of a value that this process holds, as a tuple, in the order of the replicas.
 

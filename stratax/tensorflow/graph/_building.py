@@ -15,7 +15,7 @@ from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import DType, TensorShape
 from stratax.seams import jax_arrays
 from stratax.summary.forms import SummaryRecord
-from stratax.tensorflow.graph import _trial
+from stratax.tensorflow.graph import _replicas, _trial
 from stratax.tensorflow.graph._evaluation import find_symbols, is_leaf
 from stratax.tensorflow.graph._layers import OperationCall, find_inputs, is_of_model
 from stratax.tensorflow.graph._nodes import Abstract, GraphCall, GraphOperation, GraphTensor
@@ -153,6 +153,11 @@ class Building(Recording):
             return NOT_RECORDED
         if getattr(function, "makes_dataset", False):
             return self._give_dataset(function, args, kwargs)
+        if getattr(function, "__qualname__", "") == "Strategy.run":
+            given = inspect.signature(function).bind(*args, **kwargs).arguments
+            if given["self"].num_replicas_in_sync == 1:
+                return NOT_RECORDED
+            args, kwargs = (), given | {"fn": _replicas.refuse_updates(given["fn"])}
         if getattr(function, "__name__", "") in ("py_func", "numpy_function", "py_function"):
             return self._add_python(*args, **kwargs)
         return self.add(function, args, kwargs)

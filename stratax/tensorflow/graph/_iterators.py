@@ -13,6 +13,8 @@ from stratax.base.typing import DTypeLike, PyTree, TensorLike
 from stratax.data import Dataset, DatasetIterator
 from stratax.data.elements import DType, TensorShape
 from stratax.data.plan import one_of_many
+from stratax.distribute.input import DistributedDataset
+from stratax.distribute.replicas import PerReplica, is_per_replica
 from stratax.tensorflow.graph._building import Building
 from stratax.tensorflow.graph._evaluation import find_symbols, is_leaf
 from stratax.tensorflow.graph._nodes import GraphOperation, GraphTensor
@@ -157,6 +159,10 @@ class GraphIterator:
             self._initializer = self.make_initializer(self._dataset)
         return self._initializer
 
+    def initialize(self) -> GraphOperation:
+        """Return the operation that has it begin, as iterators of a strategy's datasets do."""
+        return self.initializer
+
     def make_initializer(self, dataset: Any, name: str | None = None) -> GraphOperation:
         """Return the operation that has it begin with a dataset.
 
@@ -201,12 +207,30 @@ class GraphIterator:
             name: The operation's name.
         """
         specs, structure = jax.tree.flatten(self._spec, is_leaf=_is_spec)
+        if isinstance(self._dataset, DistributedDataset):
+            return self._next_of_replicas(specs, structure, name)
         tensors = self._building.add_source(
             [(each.shape, each.dtype) for each in specs],
             name or "IteratorGetNext",
             "IteratorGetNext",
             source=self._take,
         )
+        return jax.tree.unflatten(structure, tensors)
+
+    def _next_of_replicas(self, specs: list[Any], structure: Any, name: str | None) -> Any:
+        """Return the next element, with a `PerReplica` for each component."""
+        count = self._dataset.strategy.num_replicas_in_sync
+        shapes = [TensorShape([None, *each.shape[1:]]) for each in specs]
+        if count > 1:
+            shapes = [TensorShape([count, *each]) for each in shapes]
+        tensors: list[Any] = self._building.add_source(
+            [(shape, each.dtype) for shape, each in zip(shapes, specs, strict=True)],
+            name or "IteratorGetNext",
+            "IteratorGetNext",
+            source=self._take,
+        )
+        if count > 1:
+            tensors = [PerReplica.tree_unflatten(False, [each]) for each in tensors]
         return jax.tree.unflatten(structure, tensors)
 
     def _begin_once(self, session: Any) -> None:
@@ -237,6 +261,14 @@ class GraphIterator:
             except StopIteration:
                 raise errors.OutOfRangeError("End of sequence") from None
         leaves = jax.tree.leaves(element)
+        parts = jax.tree.leaves(element, is_leaf=is_per_replica)
+        if any(
+            is_per_replica(each) and not (isinstance(each, PerReplica) and not each.solo) for each in parts
+        ):
+            raise errors.UnimplementedError(
+                "A batch that a session takes divides among the replicas. Received: a remainder, or parts of several "
+                "shapes. Use batch(..., drop_remainder=True) with a multiple of the number of replicas."
+            )
         return [np.asarray(leaf) for leaf in leaves]
 
 

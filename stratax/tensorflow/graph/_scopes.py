@@ -36,6 +36,9 @@ class BuiltScope(Protocol):
     ) -> AbstractContextManager[None]:
         """Have calls be made with values in a block."""
 
+    def operations(self) -> list[Operation]:
+        """Return the operations that were made while calls are made with values."""
+
     def operations_behind_end(self) -> list[Operation]:
         """Return the operations that run at the end of a call, whatever is run."""
 

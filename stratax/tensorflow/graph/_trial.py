@@ -115,6 +115,7 @@ class Trial(Evaluation):
         number: Which of the trials it is.
         world: What stands for what is not known, where it is none of `WORLDS`.
         fills: Whether whole numbers have a value, as a call needs one.
+        kept: Replicas' own values of variables.
 
     Attributes:
         leaves: What the call gave.
@@ -132,6 +133,7 @@ class Trial(Evaluation):
         world: World | None = None,
         *,
         fills: bool = False,
+        kept: Sequence[regions.Spread] = (),
     ) -> None:
         super().__init__(scope)
         self.leaves: list[Any] = []
@@ -145,6 +147,7 @@ class Trial(Evaluation):
         self._fills = fills
         self._values: dict[int, Any] = {}
         self._region = regions.ProgramRegion()
+        self._region.kept = list(kept)
 
     def value(self, tensor: GraphTensor) -> Any:
         self._call.add_input(tensor)
@@ -256,10 +259,15 @@ def find_results(scope: BuiltScope, call: GraphCall) -> tuple[Trial, dict[int, T
     found: dict[int, Trial] = {}
     failures: list[Exception] = []
 
-    def attempt(number: int, world: World | None = None, *, fills: bool = False) -> Trial | None:
-        trial = Trial(scope, call, number, world, fills=fills)
+    def attempt(
+        number: int, world: World | None = None, *, fills: bool = False, kept: Sequence[regions.Spread] = ()
+    ) -> Trial | None:
+        trial = Trial(scope, call, number, world, fills=fills, kept=kept)
         try:
             trial.run()
+        except regions.TraceAgainError as found_kept:
+            # Variables of which replicas have their own values.
+            return attempt(number, world, fills=fills, kept=[*kept, *found_kept.kept])
         except SkippedError:
             return None
         except Exception as error:

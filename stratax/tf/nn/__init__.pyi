@@ -43,6 +43,8 @@ from stratax.tensorflow.ops.nn.convolutions import separable_conv2d as separable
 from stratax.tensorflow.ops.nn.embeddings import embedding_lookup as embedding_lookup
 from stratax.tensorflow.ops.nn.embeddings import embedding_lookup_sparse as embedding_lookup_sparse
 from stratax.tensorflow.ops.nn.embeddings import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+from stratax.tensorflow.ops.nn.fractional import fractional_avg_pool as fractional_avg_pool
+from stratax.tensorflow.ops.nn.fractional import fractional_max_pool as fractional_max_pool
 from stratax.tensorflow.ops.nn.nn import crelu as crelu
 from stratax.tensorflow.ops.nn.nn import dropout as dropout
 from stratax.tensorflow.ops.nn.nn import elu as elu

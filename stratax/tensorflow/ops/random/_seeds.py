@@ -41,6 +41,11 @@ def set_program_seed(seed: int, *, is_known: bool) -> None:
     reset(seed)
 
 
+def seeds_for(seed: int) -> _philox.Seeds:
+    """Return TensorFlow's two seeds of an operation with a seed of its own, which begins anew in each call."""
+    return _philox.seeds_of(_drawn.seed, seed)
+
+
 def place_of(operation: Hashable, seed: Any, count: int) -> tuple[_philox.Seeds, int] | None:
     """Return the seeds and the counter that a call draws from; None if a generator of a device has to draw.
 

@@ -23,6 +23,8 @@ del static_bidirectional_rnn
 del static_rnn
 del avg_pool
 del max_pool
+del fractional_avg_pool
+del fractional_max_pool
 del dropout
 del log_softmax
 del softmax
