@@ -19,6 +19,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.core import autograph, regions, storage
 from stratax.core.gradients import _gradients
+from stratax.seams.jax import computes_now
 from stratax.seams.keras import get_stateless_scope, in_symbolic_scope
 from stratax.seams.keras_remat import move_losses
 
@@ -349,8 +350,9 @@ def recompute(f: Callable[..., Any], policy: Callable[..., bool] | None = None) 
     @autograph.do_not_convert
     @functools.wraps(f)
     def decorate(*args: object, **kwargs: object) -> Any:
-        # Keras wants to know shapes, and variables need have no values.
-        if in_symbolic_scope():
+        # Keras wants to know shapes, and variables need have no values. Or nobody takes a gradient: a layer that
+        # prepares text or batches on the host needs their values.
+        if in_symbolic_scope() or computes_now():
             return f(*args, **kwargs)
         call = _Call(f, args, kwargs, is_traced=True)
         return _with_variables(call, functools.partial(_recompute, policy=policy))

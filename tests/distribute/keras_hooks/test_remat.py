@@ -1,6 +1,8 @@
 """Layers that compute anew what their gradients need: the numbers are those of layers that keep it."""
 
+import concurrent.futures
 import contextlib
+import functools
 
 import jax
 import keras
@@ -185,3 +187,44 @@ def test_shapes_are_told_without_values():
     with storage.making_abstract(), in_full_scope():
         model = keras.Sequential([keras.layers.Input((128,)), Block()])
     assert model.output_shape == (None, 128)
+
+
+class OnHost(keras.layers.Layer):
+    """Prepares batches in front of a model, as layers of text do."""
+
+    def call(self, inputs):
+        return np.array([sum(row) for row in np.asarray(inputs).tolist()])
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+@pytest.mark.parametrize(
+    "make", [lambda: ShardedStrategy(CPUS, remat="layer"), lambda: MirroredStrategy(CPUS)]
+)
+def test_a_layer_that_prepares_batches_on_the_host_gets_their_values(make, in_thread):
+    """In a scope, in threads that read ahead, and if it was given to `remat`: nobody takes a gradient there."""
+    strategy = make()
+    with strategy.scope():
+        layer = OnHost() if getattr(strategy, "remat", None) else sx.remat(OnHost())
+        call = functools.partial(layer, np.arange(6).reshape(2, 3))
+        found = concurrent.futures.ThreadPoolExecutor().submit(call).result() if in_thread else call()
+    np.testing.assert_array_equal(found, [3, 12])
+
+
+def test_a_gradient_outside_of_compiled_functions_computes_anew():
+    """The function runs once more on the way back, also where its operations give values at once."""
+    numbers = []
+
+    def square(x):
+        numbers.append(x)
+        return jax.numpy.sin(x * x)
+
+    x = jax.numpy.float32(3)
+    with sx.GradientTape() as tape:
+        tape.watch(x)
+        y = sx.remat(square)(x)
+    kept = str(jax.make_jaxpr(lambda x: jax.vjp(sx.remat(square), x)[1](x))(x))
+    assert "remat" in kept or "checkpoint" in kept
+    np.testing.assert_allclose(tape.gradient(y, x), 6 * np.cos(9), rtol=1e-6)
+    assert all(isinstance(each, jax.core.Tracer) for each in numbers)
+    assert not isinstance(sx.remat(square)(x), jax.core.Tracer)
+    assert not isinstance(numbers[-1], jax.core.Tracer)
