@@ -376,8 +376,9 @@ def _needs_sizes(what: str, error: Exception) -> TracingError:
     found = _REASON.search(str(error))
     reason = found[1].removesuffix(_PLAIN).removesuffix(".") if found else str(error)[:300]
     return TracingError(
-        f"{what} can't be compiled for any number of examples: {reason}. Give sizes where the shape has None, a fixed "
-        "batch size for instance."
+        f"{what} can't be compiled for any number of examples: {reason}. Give sizes where the shape has None, such as "
+        "a length or a fixed batch size: in the model's inputs, or in the `input_signature` of a function that calls "
+        "it (`signatures=` of `save`)."
     )
 
 

@@ -92,3 +92,29 @@ def test_what_can_not_be_exported_is_refused_and_leaves_nothing(tmp_path):
     )
     refused(tmp_path, tf.function(lambda x: x), errors.BadArgumentError, "does not say what it takes")
     refused(tmp_path, Scaler(), errors.BadArgumentError, "compiled for platforms", platforms=["gpu"])
+
+
+class Places(keras.layers.Layer):
+    """Adds what it knows of each place, of which there are four, as position embeddings do."""
+
+    def call(self, inputs):
+        known = keras.ops.ones((4, 2))
+        return inputs + keras.ops.slice(known, (0, 0), (inputs.shape[1], 2))
+
+    def compute_output_shape(self, shape):
+        return shape
+
+
+def test_a_length_that_has_to_be_known_is_given_by_a_signature(tmp_path):
+    inputs = keras.Input((None, 2), name="x")
+    model = keras.Model(inputs, Places()(inputs))
+    refused(tmp_path, model, errors.TracingError, r"<= '4' is inconclusive.*`input_signature` of a function")
+
+    @sx.function(input_signature=[sx.data.TensorSpec((None, 3, 2), "float32", name="x")])
+    def serve(x):
+        return model(x)
+
+    save(model, tmp_path / "a", serve, platforms=["cpu"])
+    x = np.zeros((5, 3, 2), "float32")
+    (found,) = load(tmp_path / "a").signatures["serving_default"](x=x).values()
+    np.testing.assert_array_equal(found, x + 1)
