@@ -12,6 +12,8 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from stratax.base.shown import shown
+from stratax.errors import BadArgumentError
 from stratax.tf import _companions
 
 _OWN = "stratax.tf.keras"
@@ -86,7 +88,38 @@ def add_names() -> None:
         vars(module)["__getattr__"] = functools.partial(_find, module, f"{_OWN}.{path}")
 
 
+def image_dim_ordering() -> str:
+    """Return what Keras called its data format at first: "tf" with channels last, "th" with channels first."""
+    import keras
+
+    return "th" if keras.config.image_data_format() == "channels_first" else "tf"
+
+
+def set_image_dim_ordering(dim_ordering: str) -> None:
+    """Set the data format by its first name.
+
+    Args:
+        dim_ordering: "tf" or "th".
+
+    Raises:
+        BadArgumentError: If it is neither.
+    """
+    import keras
+
+    if dim_ordering not in ("tf", "th"):
+        raise BadArgumentError(
+            f"dim_ordering has to be 'tf' (channels last) or 'th' (channels first). Received: {shown(dim_ordering)}."
+        )
+    keras.config.set_image_data_format("channels_last" if dim_ordering == "tf" else "channels_first")
+
+
+# What `keras.backend` had besides before Keras was a part of TensorFlow.
+_OF_BACKEND = {each.__name__: each for each in (image_dim_ordering, set_image_dim_ordering)}
+
+
 def _find(module: types.ModuleType, place: str, name: str) -> Any:
+    if module.__name__ == "keras.backend" and name in _OF_BACKEND:
+        return _OF_BACKEND[name]
     if not name.startswith("__"):
         door = importlib.import_module(place)
         # Its own names alone: for others it asks Keras.

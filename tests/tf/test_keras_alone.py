@@ -27,6 +27,15 @@ KTF.set_session(make_session())
 K.get_session().run([tf.global_variables_initializer(), tf.tables_initializer()])
 weight = tf.constant(2.0)
 assert np_utils.to_categorical([1], 2).tolist() == [[0.0, 1.0]]
+assert K.image_dim_ordering() == "tf"
+K.set_image_dim_ordering("th")
+assert (K.image_dim_ordering(), K.image_data_format()) == ("th", "channels_first")
+K.set_image_dim_ordering("tf")
+assert K.image_data_format() == "channels_last"
+try:
+    K.set_image_dim_ordering("channels_last")
+except ValueError as error:
+    assert "'tf' (channels last) or 'th'" in str(error)
 assert issubclass(Dense, Layer) and Dropout is keras.layers.Dropout
 
 layers = [Dense(2, "tanh", kernel_initializer="ones"), Dense(1, kernel_initializer="ones")]

@@ -402,6 +402,17 @@ def minimize(
     return self.apply_gradients(list(zip(tape.gradient(loss, variables), variables, strict=True)))
 
 
+# What Keras 1 called arguments of methods for generators, which Keras 2 took, too.
+_OF_GENERATORS = {
+    "max_q_size": "max_queue_size",
+    "nb_epoch": "epochs",
+    "nb_val_samples": "validation_steps",
+    "nb_worker": "workers",
+    "pickle_safe": "use_multiprocessing",
+    "val_samples": "steps",
+}
+
+
 def _of_generator(name: str) -> Callable[..., Any]:
     """Return Keras 2's method for generators, which is the one for everything now."""
 
@@ -410,6 +421,9 @@ def _of_generator(name: str) -> Callable[..., Any]:
     ) -> Any:
         # `fit_generator` calls its second argument steps_per_epoch, and has the epochs as the third.
         step_name = "steps_per_epoch" if name == "fit" else "steps"
+        kwargs = {_OF_GENERATORS.get(each, each): value for each, value in kwargs.items()}
+        if "samples_per_epoch" in kwargs:
+            steps = kwargs.pop("samples_per_epoch") // getattr(generator, "batch_size", 1)
         kwargs.setdefault(step_name, steps)
         rest = (
             dict(zip(("epochs", "verbose", "callbacks", "validation_data"), args, strict=False))

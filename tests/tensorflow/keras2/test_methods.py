@@ -79,6 +79,10 @@ def test_generators_workers_and_classes(model):
 
     history = model.fit_generator(batches(), 2, 1, verbose=0)
     assert len(history.history["loss"]) == 1
+    older = model.fit_generator(
+        batches(), samples_per_epoch=2, nb_epoch=2, max_q_size=1, nb_worker=1, verbose=0
+    )
+    assert len(older.history["loss"]) == 2
     model.fit(X, Y, verbose=0, workers=2, use_multiprocessing=False, max_queue_size=3)
     assert np.isscalar(model.evaluate_generator(batches(), steps=1, verbose=0))
     assert model.predict_generator(batches(), steps=1, verbose=0).shape == (8, 1)
