@@ -160,9 +160,15 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
                 _plain_input.warn_of_lost_position(given.get("callbacks"), given.get("x"))
         try:
             return original(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             # Keras gives variables their values back behind the last batch only, but for those of `fit`.
             self.jax_state_sync()
+            if isinstance(error, StopIteration):
+                # What Keras lets out where it looks for a batch to build the model on.
+                raise errors.DataError(
+                    f"The input of {name!r} has no batches. Expected: at least one. Received: none. Look at the "
+                    "shapes of the arrays, or at what the dataset reads."
+                ) from error
             raise
 
     return call

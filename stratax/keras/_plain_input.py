@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
 import keras
 import numpy as np
 from keras import tree
@@ -49,7 +50,7 @@ class DatasetAdapter(seam.DataAdapter):
         is_empty = True
         for batch in self._dataset:
             is_empty = False
-            yield dense_arrays(batch)
+            yield tree.map_structure(_as_on_device, dense_arrays(batch), none_is_leaf=False)
         if is_empty:
             raise errors.DataError(
                 f"The input has no batches. Expected: at least one. Received: {shown(self._dataset)}."
@@ -75,6 +76,13 @@ class DatasetAdapter(seam.DataAdapter):
     def partial_batch_size(self) -> int | None:
         """The size of the last batch: None, for the same reason."""
         return None
+
+
+def _as_on_device(leaf: Any) -> Any:
+    """Return numbers of the host with the dtype that a device has for them: of others JAX 0.11 warns at each `fit`."""
+    if not isinstance(leaf, np.ndarray) or leaf.dtype.kind not in "iufc":
+        return leaf
+    return leaf.astype(jax.dtypes.canonicalize_dtype(leaf.dtype), copy=False)
 
 
 def warn_of_lost_position(callbacks: object, x: PyTree) -> None:

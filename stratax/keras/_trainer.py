@@ -488,6 +488,7 @@ class Trainer:
         """Return a replica's part of a batch, where it divides, as layers see it: some have a state for its rows."""
         count = self.strategy.num_replicas_in_sync
         leaves, treedef = jax.tree.flatten(batch)
+        leaves = [_with_dtype_of_device(leaf) for leaf in leaves]
         # A model may be made for all rows of the batch.
         is_whole = leaves and any(
             each.shape[0] == leaves[0].shape[0] for each in getattr(self.model, "inputs", None) or ()
@@ -522,6 +523,13 @@ class Trainer:
         optimizer = getattr(self.model, "optimizer", None)  # Only a compiled model has the attribute.
         variables = [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]
         strategies.own(variables, self.strategy)
+
+
+def _with_dtype_of_device(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+    """Return what a device has of it: where Keras builds a model, JAX 0.11 warns of others. Text stays as it is."""
+    if leaf.dtype.kind not in "iufc":
+        return leaf
+    return jax.ShapeDtypeStruct(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype))
 
 
 class _Loops(dict[str, engine.StepLoop]):

@@ -1,11 +1,12 @@
 """`fit`, `evaluate` and `predict` take Datasets and steps with TensorFlow's arguments where there is no strategy."""
 
 import contextlib
+import sys
 
 import keras
 import numpy as np
 import pytest
-from keras import layers
+from keras import layers, tree
 
 import stratax as sx
 from stratax import errors
@@ -164,6 +165,37 @@ def test_a_dataset_without_batches_is_refused(call):
     empty = sx.data.Dataset.from_tensor_slices((np.ones((4, 2)), np.ones((4, 1)))).batch(2).skip(2)
     with pytest.raises(errors.DataError, match="The input has no batches. Expected: at least one"):
         getattr(model, call)(empty, verbose=0)
+
+
+@pytest.mark.parametrize("call", ["fit", "evaluate"])
+def test_arrays_without_examples_are_refused(call):
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(
+        errors.DataError, match=f"The input of '{call}' has no batches. Expected: at least one"
+    ):
+        getattr(model, call)(np.ones((0, 2)), np.ones((0, 1)), verbose=0)
+
+
+@pytest.mark.parametrize("has_strategy", [True, False])
+def test_models_are_built_with_the_dtypes_of_a_device_of_which_jax_does_not_warn(has_strategy, monkeypatch):
+    seen = []
+    backend = sys.modules["keras.src.backend"]
+    compute = backend.compute_output_spec
+
+    def note(function, *args, **kwargs):
+        seen.extend(leaf.dtype for leaf in tree.flatten((args, kwargs)) if hasattr(leaf, "dtype"))
+        return compute(function, *args, **kwargs)
+
+    monkeypatch.setattr(backend, "compute_output_spec", note)
+    data = sx.data.Dataset.from_tensor_slices((np.ones((4, 2)), np.ones((4, 1), "int64"))).batch(2)
+    strategy = sx.distribute.OneDeviceStrategy("/cpu:0")
+    with strategy.scope() if has_strategy else contextlib.nullcontext():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile("sgd", "mse", metrics=["mae"])
+    model.fit(data, verbose=0)
+    assert "float32" in map(str, seen)
+    assert not [dtype for dtype in seen if "64" in str(dtype)]
 
 
 def test_a_backup_within_an_epoch_warns_that_it_holds_no_position(tmp_path):
