@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax.base.tracing import is_symbolic_size
 from stratax.errors import BadTypeError
-from stratax.seams.jax import size_of
+from stratax.seams.jax_sizes import size_of
 
 BATCH = "batch"
 # In the two blank examples: unknown sizes differ between them, and from one another, so far that parts of them do too.
