@@ -117,7 +117,7 @@ for _kind in (
     jax.errors.TracerIntegerConversionError,
 ):
     _kind.__init__ = _of_a_text_too(_kind.__init__)  # type: ignore[method-assign]
-    _kind._keras_call_info_injected = True  # type: ignore[attr-defined]
+    _kind._keras_call_info_injected = True  # type: ignore[attr-defined, union-attr]
 
 
 # Keras' global state. Keras keeps it in a thread-local object, by these names.

@@ -423,7 +423,8 @@ def _of_generator(name: str) -> Callable[..., Any]:
         step_name = "steps_per_epoch" if name == "fit" else "steps"
         kwargs = {_OF_GENERATORS.get(each, each): value for each, value in kwargs.items()}
         if "samples_per_epoch" in kwargs:
-            steps = kwargs.pop("samples_per_epoch") // getattr(generator, "batch_size", 1)
+            samples: Any = kwargs.pop("samples_per_epoch")
+            steps = samples // getattr(generator, "batch_size", 1)
         kwargs.setdefault(step_name, steps)
         rest = (
             dict(zip(("epochs", "verbose", "callbacks", "validation_data"), args, strict=False))
