@@ -251,6 +251,9 @@ class RaggedFactories:
 def as_values(values: object) -> Any:
     if hasattr(values, "row_splits") or hasattr(values, "aval"):
         return values
+    if hasattr(values, "__jax_array__"):
+        # A variable's value, as it is where the program is: a tape, or a trace, follows it.
+        return values.__jax_array__()
     made = as_array(values)
     return np.asarray(made, object if isinstance(made, bytes) else None)
 

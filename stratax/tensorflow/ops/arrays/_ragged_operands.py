@@ -11,12 +11,12 @@ import numpy as np
 
 from stratax.base.indices import check_indices, dim_of
 from stratax.base.shown import shown
-from stratax.base.tracing import is_tracing
+from stratax.base.tracing import is_traced, is_tracing
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data import RaggedTensor
 from stratax.data.elements import Rank, as_element, as_values, lengths_of, map_flat, row_ids
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
-from stratax.tensorflow.ops.arrays import _ragged_rows, ragged
+from stratax.tensorflow.ops.arrays import _ragged_rows, ragged, segments
 
 # Beside those of `stratax.tensorflow.ops.math.elementwise`.
 _ELEMENTWISE = frozenset(
@@ -146,6 +146,8 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
 
 def _reduce(rows: Any, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], Any]) -> Any:
     if not isinstance(rows, RaggedTensor):
+        if hasattr(rows, "aval"):
+            return _reduce_on_device(ufunc, rows, axis, empty)
         # With `dtype`, as NumPy adds up int32 in int64; with `initial`, as there may be no rows at all.
         return ufunc.reduce(np.asarray(rows), axis=axis, dtype=rows.dtype, initial=empty(rows.dtype))
     # Rows outside stay as they are: what is reduced lies below them.
@@ -153,10 +155,46 @@ def _reduce(rows: Any, axis: int, ufunc: np.ufunc, empty: Callable[[np.dtype], A
         return rows.with_values(_reduce(rows.values, axis - 1, ufunc, empty))
     if isinstance(rows.values, RaggedTensor):
         return _reduce_outer(rows, axis, ufunc, empty)
+    if hasattr(rows.values, "aval") or is_traced(rows.row_splits):
+        return _combine_on_device(ufunc, rows, axis)
     values = np.asarray(rows.values)
     if axis == 1:
         return ragged.segment(ufunc, values, rows.row_splits, empty(values.dtype))
     return _columns(values, rows.row_splits, ufunc, empty)
+
+
+def _reduce_on_device(ufunc: np.ufunc, values: Array, axis: int, empty: Callable[[np.dtype], Any]) -> Any:
+    import jax.numpy as jnp
+
+    if ufunc in (np.logical_or, np.logical_and):
+        return (jnp.any if ufunc is np.logical_or else jnp.all)(values, axis)
+    reduce = getattr(jnp, _HOW[ufunc.__name__])
+    return reduce(values, axis, initial=empty(np.dtype(values.dtype))).astype(values.dtype)
+
+
+def _combine_on_device(ufunc: np.ufunc, rows: RaggedTensor, axis: int) -> Any:
+    """Return what a ufunc makes of the values of each row, or of those at each place of all rows."""
+    import jax.numpy as jnp
+
+    values, splits = jnp.asarray(rows.values), rows.row_splits
+    count, places = len(splits) - 1, np.arange(values.shape[0])
+    if is_traced(splits) and axis == 1:
+        ids: Any = jnp.searchsorted(splits[1:], places, side="right")
+    else:
+        # How many places the longest row has is part of a program.
+        ids = row_ids(np.asarray(splits))
+        if axis == 0:
+            ids, count = places - np.asarray(splits)[ids], int(lengths_of(np.asarray(splits)).max(initial=0))
+    if ufunc in (np.logical_or, np.logical_and):
+        is_any = ufunc is np.logical_or
+        counted = (values if is_any else ~values).astype("int32")
+        found = segments.combine_segments(jnp, counted, jnp.asarray(ids), count, "sum")
+        return found > 0 if is_any else found == 0
+    return segments.combine_segments(jnp, values, jnp.asarray(ids), count, _HOW[ufunc.__name__])
+
+
+# By NumPy's functions of two values: what combines all of them.
+_HOW = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 
 
 def _columns(
@@ -209,7 +247,7 @@ def _mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str
         input_tensor if flat.dtype.kind == "f" else input_tensor.with_flat_values(flat.astype(np.float64))
     )
     total = _sum(values, axis, keepdims)
-    count = _sum(values.with_flat_values(np.ones_like(values.flat_values)), axis, keepdims)
+    count = _sum(values.with_flat_values(np.ones(flat.shape, values.dtype)), axis, keepdims)
     # The mean of an empty row is NaN, as in TensorFlow.
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / count
@@ -219,11 +257,31 @@ def _variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name:
     square = _mean(input_tensor * input_tensor, axis, keepdims)
     mean = _mean(input_tensor, axis, keepdims)
     # Of values that are close to one another rounding leads below 0, which TensorFlow cuts off, too.
-    return _of_values(lambda found: np.maximum(found, 0), square - mean * mean)
+    return _of_values(lambda found: ragged.library_of(found).maximum(found, 0), square - mean * mean)
 
 
 def _std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Any:
-    return _of_values(np.sqrt, _variance(input_tensor, axis, keepdims))
+    return _of_values(
+        lambda found: ragged.library_of(found).sqrt(found), _variance(input_tensor, axis, keepdims)
+    )
+
+
+def _softmax(logits: RaggedTensor, axis: int | None = None, name: str | None = None) -> Any:
+    if axis is not None and dim_of(axis, logits.ndim) != logits.ndim - 1:
+        raise BadArgumentError(
+            f"softmax of a RaggedTensor goes along its last dimension. Received: axis={axis} of {logits.ndim} "
+            "dimensions. Leave out axis."
+        )
+    if isinstance(logits.values, RaggedTensor):
+        return logits.with_values(_softmax(logits.values))
+    values, library = logits.values, ragged.library_of(logits.values)
+    if values.ndim > 1:
+        powers = library.exp(values - values.max(-1, keepdims=True))
+        return logits.with_values(powers / powers.sum(-1, keepdims=True))
+    # As large as the row's largest they are 1: no power is too large.
+    ids = row_ids(logits.row_splits)
+    powers = library.exp(values - as_values(_OWN["reduce_max"](logits, -1))[ids])
+    return logits.with_values(powers / as_values(_sum(logits.with_values(powers), -1))[ids])
 
 
 def _of_values(function: Callable[..., Any], found: Any) -> Any:
@@ -270,10 +328,10 @@ def _look_up(params: Any, ids: Any, max_norm: float | None = None) -> Any:
     found = _gather(params, ids)
     if max_norm is None:
         return found
-    rows = np.asarray(found.flat_values)
-    norms = np.sqrt(np.sum(rows * rows, axis=tuple(range(1, rows.ndim)), keepdims=True))
+    rows, library = found.flat_values, ragged.library_of(found.flat_values)
+    norms = library.sqrt(library.sum(rows * rows, axis=tuple(range(1, rows.ndim)), keepdims=True))
     # As `clip_by_norm` of TensorFlow: rows within the limit are divided by what they are multiplied with.
-    return found.with_flat_values(rows * max_norm / np.maximum(norms, max_norm))
+    return found.with_flat_values(rows * max_norm / library.maximum(norms, max_norm))
 
 
 def _concat(values: Any, axis: int = 0, name: str | None = None) -> Any:
@@ -310,7 +368,7 @@ def _squeeze_axis(rows: Array, axis: int) -> Any:
     if axis == 0:
         return rows[0]
     if not isinstance(rows, RaggedTensor):
-        return np.squeeze(rows, axis)
+        return ragged.library_of(rows).squeeze(rows, axis)
     # Rows of one value each are the values themselves.
     if axis == 1 and (lengths_of(rows.row_splits) == 1).all():
         return rows.values
@@ -322,7 +380,7 @@ def _where(
 ) -> Any:
     if x is None and y is None:
         return as_element(condition.to_sparse().indices[np.asarray(condition.flat_values, bool)])
-    return map_flat(np.where, condition, x, y)
+    return map_flat(lambda *values: ragged.library_of(*values).where(*values), condition, x, y)
 
 
 def _boolean_mask(
@@ -357,6 +415,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "reduce_mean": _mean,
     "reduce_variance": _variance,
     "reduce_std": _std,
+    "softmax": _softmax,
     "gather": _gather,
     "concat": _concat,
     "stack": ragged.stack,

@@ -15,6 +15,7 @@ from stratax.data.elements import (
     CompositeSpec,
     TensorSpec,
     as_element,
+    as_values,
     flatten,
     spec_of_leaf,
     unflatten,
@@ -83,7 +84,9 @@ def _is_composite(part: object) -> bool:
 
 
 def _rows_of(leaf: object) -> list[Any]:
-    return list(leaf.spec.split(leaf)) if isinstance(leaf, Composite) else list(np.asarray(leaf))
+    if isinstance(leaf, Composite) and not isinstance(leaf, RaggedTensor):
+        return list(leaf.spec.split(leaf))
+    return list(leaf if isinstance(leaf, RaggedTensor) else as_values(leaf))
 
 
 def _of_a_row(leaf: Array) -> Any:
@@ -98,13 +101,13 @@ def _stack(results: list[Any], spec: Any) -> Any:
     if isinstance(spec, CompositeSpec):
         if isinstance(spec, RaggedTensorSpec) and results:
             # Results may be arrays, each of a length of its own: they are the rows.
-            return ragged.stack([np.asarray(each) if not _is_composite(each) else each for each in results])
+            return ragged.stack(results)
         return spec.join([each.on_host() for each in results])
     # What is declared is a spec, a dtype of TensorFlow's or of NumPy's, or NumPy's class.
     dtype = np.dtype(getattr(getattr(spec, "dtype", spec), "as_numpy_dtype", getattr(spec, "dtype", spec)))
     # Python's numbers take the dtype that was declared; arrays have to have it.
     arrays = [
-        np.asarray(each, dtype) if isinstance(each, int | float) else np.asarray(each) for each in results
+        np.asarray(each, dtype) if isinstance(each, int | float) else as_values(each) for each in results
     ]
     for array in arrays:
         if array.dtype != dtype and not (array.dtype.kind in "SUO" and dtype.hasobject):
@@ -113,7 +116,8 @@ def _stack(results: list[Any], spec: Any) -> Any:
                 f"{array.dtype}. Declare it with fn_output_signature; by default it is that of elems."
             )
     shape = [size or 0 for size in getattr(spec, "shape", None) or ()]
-    return as_element(np.stack(arrays) if arrays else np.zeros((0, *shape), dtype))
+    stacked = ragged.library_of(*arrays).stack(arrays) if arrays else np.zeros((0, *shape), dtype)
+    return as_element(stacked)
 
 
 def split(

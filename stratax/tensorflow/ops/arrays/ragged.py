@@ -203,6 +203,15 @@ def map_flat_values(op: Callable[..., Any], *args: object, **kwargs: object) -> 
     return first.with_flat_values(made)
 
 
+def library_of(*values: object) -> Any:
+    """Return what computes with values where they are, as a tape or a trace follows them: NumPy, or JAX' NumPy."""
+    if not any(hasattr(value, "aval") for value in values):
+        return np
+    import jax.numpy as jnp
+
+    return jnp
+
+
 @op(is_told=False, is_raw=True)
 def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
     """Return the values at which a mask holds, in their rows, as `tf.ragged.boolean_mask`.
@@ -226,9 +235,7 @@ def boolean_mask(data: TensorLike, mask: TensorLike) -> Any:
         # A vector of booleans chooses whole rows.
         chosen = np.flatnonzero(mask)
         return (
-            take_rows(data, chosen)
-            if isinstance(data, RaggedTensor)
-            else as_element(np.asarray(data)[chosen])
+            take_rows(data, chosen) if isinstance(data, RaggedTensor) else as_element(as_values(data)[chosen])
         )
     if not isinstance(data, RaggedTensor):
         data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
@@ -270,7 +277,7 @@ def stack(values: Sequence[Any], axis: int = 0) -> Any:
     rank = max(len(part.shape) for part in parts)
     axis = dim_of(axis, rank + 1)
     if rank <= axis and not any(isinstance(part, RaggedTensor) for part in parts):
-        return as_element(np.stack(parts, axis))
+        return as_element(library_of(*parts).stack(parts, axis))
     if axis == 0:
         rows = [_as_ragged(part) if rank > 1 else part for part in parts]
         # TensorFlow counts the elements of single rows with 32 bits.
@@ -284,7 +291,8 @@ def stack(values: Sequence[Any], axis: int = 0) -> Any:
 def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
     """Return rows with a new dimension of size 1, as `tf.expand_dims`."""
     if not isinstance(input, RaggedTensor):
-        return np.expand_dims(input, int(axis))
+        values = as_values(input)
+        return library_of(values).expand_dims(values, int(axis))
     # Behind the rows the new dimension is one of the values.
     place = dim_of(axis, input.ndim + 1)
     if place == 0:
@@ -303,7 +311,7 @@ def _as_ragged(part: object) -> RaggedTensor:
 def concat_rows(parts: Sequence[Any]) -> Any:
     """Return the rows of several RaggedTensors, or the elements of several arrays, one after another."""
     if not any(isinstance(part, RaggedTensor) for part in parts):
-        return np.concatenate(parts)
+        return library_of(*parts).concatenate(parts)
     rows = [_as_ragged(part) for part in parts]
     lengths = [lengths_of(row.row_splits) for row in rows]
     return RaggedTensor(concat_rows([row.values for row in rows]), splits_of_lengths(np.concatenate(lengths)))
@@ -325,7 +333,7 @@ def concat(values: Sequence[Any], axis: int, name: str | None = None) -> Any:
     if axis == 0:
         return concat_rows(parts)
     if not any(isinstance(part, RaggedTensor) for part in parts):
-        return np.concatenate(parts, axis)
+        return library_of(*parts).concatenate(parts, axis)
     rows = [_as_ragged(part) for part in parts]
     if len({len(row) for row in rows}) > 1:
         raise BadArgumentError(

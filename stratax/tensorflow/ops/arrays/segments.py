@@ -38,7 +38,7 @@ def _limit(dtype: DTypeLike, *, is_lowest: bool) -> Any:
     return limits.min if is_lowest else limits.max
 
 
-def _totals(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
+def combine_segments(xp: Any, data: Any, ids: Any, count: int, how: str) -> Any:
     """Return the elements of each segment combined: "sum", "mean", "sqrt_n", "prod", "max" or "min"."""
     shape = (count, *data.shape[ids.ndim :])
     # A negative number is of no segment: NumPy would count it from the end, `scatter_at` leaves it out on devices.
@@ -82,12 +82,12 @@ def _products(data: Array, ids: Array, count: int) -> Any:
         is_zero = data == 0
         # For each element, how many zeros its segment has: with one, only that one has a derivative; with two, none
         # has.
-        zeros = _totals(jnp, is_zero.astype(data.dtype), ids, count, "sum")[ids]
+        zeros = combine_segments(jnp, is_zero.astype(data.dtype), ids, count, "sum")[ids]
         # The product of the segment's other elements: without zeros the product divided by the element.
         rest = product(jnp.where(is_zero, 1, data))
         others = jnp.where(zeros == 0, rest[ids] / jnp.where(is_zero, 1, data), 0)
         others = jnp.where(is_zero & (zeros == 1), rest[ids], others)
-        return product(data), _totals(jnp, tangents[0] * others, ids, count, "sum")
+        return product(data), combine_segments(jnp, tangents[0] * others, ids, count, "sum")
 
     return product(data)
 
@@ -108,7 +108,7 @@ def _make_unsorted(name: str, how: str, what: str) -> Any:
                 )
             # As TensorFlow on CPUs: too large a number raises, a negative one is left out.
             check_bound(ids, Bound(None, count, functools.partial(_no_segment, count)))
-            return _totals(xp, data, ids, count, how)
+            return combine_segments(xp, data, ids, count, how)
 
         return call_with_library(combine, data, segment_ids)
 
@@ -169,7 +169,7 @@ def _make_sorted(name: str, how: str, what: str) -> Any:
         is_empty = np.bincount(numbers, minlength=count)[:count] == 0
 
         def combine(xp: ModuleType, data: TensorLike, ids: TensorLike) -> Any:
-            totals = _totals(xp, data, ids, count, how)
+            totals = combine_segments(xp, data, ids, count, how)
             if how not in ("max", "min") or not is_empty.any():
                 return totals
             empty = is_empty.reshape((count,) + (1,) * (totals.ndim - 1))
@@ -184,7 +184,9 @@ def _make_sorted(name: str, how: str, what: str) -> Any:
 
 def _make_totals(how: str) -> EagerPrograms:
     def sum_segments(data: Array, segment_ids: Array, count: int) -> Any:
-        return call_with_library(lambda xp, data, ids: _totals(xp, data, ids, count, how), data, segment_ids)
+        return call_with_library(
+            lambda xp, data, ids: combine_segments(xp, data, ids, count, how), data, segment_ids
+        )
 
     return EagerPrograms(sum_segments, ["data", "segment_ids"], lists=["segment_ids"])
 
