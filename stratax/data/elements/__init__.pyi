@@ -40,7 +40,6 @@ from ._keyed import random_integers as random_integers
 from ._keyed import scramble as scramble
 from ._keyed import uniform as uniform
 from ._ragged import RaggedTensor as RaggedTensor
-from ._ragged_factories import as_values as as_values
 from ._ragged_index import take_rows as take_rows
 from ._ragged_operators import map_flat as map_flat
 from ._ragged_spec import RaggedTensorSpec as RaggedTensorSpec
@@ -73,6 +72,7 @@ from ._structure import Structure as Structure
 from ._structure import as_array as as_array
 from ._structure import as_components as as_components
 from ._structure import as_row as as_row
+from ._structure import as_values as as_values
 from ._structure import copy_leaf as copy_leaf
 from ._structure import flatten as flatten
 from ._structure import leaf_names as leaf_names

@@ -13,13 +13,13 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec, map_parts
 from stratax.data.elements._ragged_dense import dense
-from stratax.data.elements._ragged_factories import RaggedFactories, as_values, length
+from stratax.data.elements._ragged_factories import RaggedFactories, length
 from stratax.data.elements._ragged_index import index
 from stratax.data.elements._ragged_operators import define_ragged_operators
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
 from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype
-from stratax.data.elements._structure import as_array
+from stratax.data.elements._structure import as_array, as_values
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.data.elements._text import as_element, if_tensors
 from stratax.errors import BadArgumentError, BadTypeError

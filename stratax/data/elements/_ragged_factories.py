@@ -10,7 +10,7 @@ from stratax.base.typing import DTypeLike
 from stratax.data.elements._ragged_splits import as_splits, row_ids, splits_of_lengths
 from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype
-from stratax.data.elements._structure import as_array
+from stratax.data.elements._structure import as_array, as_values
 from stratax.errors import BadArgumentError
 
 
@@ -246,16 +246,6 @@ class RaggedFactories:
                 f"Received: indices={shown(indices)}. Use tf.sparse.to_dense instead."
             )
         return cls(as_values(st_input.values), splits)
-
-
-def as_values(values: object) -> Any:
-    if hasattr(values, "row_splits") or hasattr(values, "aval"):
-        return values
-    if hasattr(values, "__jax_array__"):
-        # A variable's value, as it is where the program is: a tape, or a trace, follows it.
-        return values.__jax_array__()
-    made = as_array(values)
-    return np.asarray(made, object if isinstance(made, bytes) else None)
 
 
 def length(values: Any) -> int:

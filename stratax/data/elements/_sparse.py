@@ -15,7 +15,7 @@ from stratax.base.tensors import has_tensors
 from stratax.base.typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec
 from stratax.data.elements._spec import TensorSpec, as_dtype, dtype_name
-from stratax.data.elements._structure import as_array
+from stratax.data.elements._structure import as_array, as_values
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.data.elements._text import as_tensor
 from stratax.errors import BadArgumentError, BadTypeError, DataError
@@ -76,7 +76,7 @@ class SparseTensor(Composite):
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the values."""
-        return np.asarray(self.values).dtype
+        return np.dtype(getattr(self.values, "dtype", None) or np.asarray(self.values).dtype)
 
     @property
     def shape(self) -> TensorShape:
@@ -256,7 +256,9 @@ def _at_values(sparse: SparseTensor, dense: Any) -> Any:
         raise BadTypeError(
             "Operators of a SparseTensor take dense arrays. Received: another SparseTensor. Use tf.sparse.to_dense."
         )
-    array = dense.__jax_array__() if hasattr(type(dense), "__jax_array__") else dense
+    # JAX' tracers have no such method, but the name.
+    value = getattr(dense, "__jax_array__", None)
+    array = dense if value is None else value()
     array = as_array(array) if isinstance(array, list | tuple) else array
     if np.dtype(sparse.values.dtype).kind in "iu" and isinstance(array, float):
         raise BadTypeError(
@@ -303,7 +305,7 @@ def sparse_to_dense(
         name: Ignored.
 
     Returns:
-        An array of the dense shape and the dtype of the values, on the host.
+        An array of the dense shape and the dtype of the values, where these are.
 
     Raises:
         BadTypeError: `sp_input` is no SparseTensor, or the default not of the dtype of its values.
@@ -315,7 +317,8 @@ def sparse_to_dense(
             "Pass what a VarLenFeature was parsed to, or SparseTensor(indices, values, dense_shape)."
         )
     shape = tuple(int(size) for size in sp_input.dense_shape)
-    values = np.asarray(as_array(sp_input.values))
+    values = as_values(sp_input.values)
+    dtype = np.dtype(values.dtype)
     indices = np.asarray(sp_input.indices, np.int64)
     # An empty list of indices has lost its second dimension.
     indices = indices if indices.size else indices.reshape(0, len(shape))
@@ -323,8 +326,13 @@ def sparse_to_dense(
     _check_inside(indices, shape)
     if validate_indices:
         _check_order(indices, shape)
-    check_bytes("to_dense", shape, values.dtype.itemsize)
-    dense = np.full(shape, _default_of(default_value, values.dtype), values.dtype)
+    check_bytes("to_dense", shape, dtype.itemsize)
+    dense = np.full(shape, _default_of(default_value, dtype), dtype)
+    if hasattr(values, "aval"):
+        import jax.numpy as jnp
+
+        # Where the values are: a tape, or a trace, follows them.
+        return jnp.asarray(dense).at[tuple(indices.T)].set(values)
     dense[tuple(indices.T)] = values
     return dense
 

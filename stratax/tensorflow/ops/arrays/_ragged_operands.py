@@ -17,6 +17,7 @@ from stratax.data import RaggedTensor
 from stratax.data.elements import Rank, as_element, as_values, lengths_of, map_flat, row_ids
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.tensorflow.ops.arrays import _ragged_rows, ragged, segments
+from stratax.tensorflow.ops.calls._computed import library_of
 
 # Beside those of `stratax.tensorflow.ops.math.elementwise`.
 _ELEMENTWISE = frozenset(
@@ -257,13 +258,11 @@ def _variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name:
     square = _mean(input_tensor * input_tensor, axis, keepdims)
     mean = _mean(input_tensor, axis, keepdims)
     # Of values that are close to one another rounding leads below 0, which TensorFlow cuts off, too.
-    return _of_values(lambda found: ragged.library_of(found).maximum(found, 0), square - mean * mean)
+    return _of_values(lambda found: library_of(found).maximum(found, 0), square - mean * mean)
 
 
 def _std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Any:
-    return _of_values(
-        lambda found: ragged.library_of(found).sqrt(found), _variance(input_tensor, axis, keepdims)
-    )
+    return _of_values(lambda found: library_of(found).sqrt(found), _variance(input_tensor, axis, keepdims))
 
 
 def _softmax(logits: RaggedTensor, axis: int | None = None, name: str | None = None) -> Any:
@@ -274,7 +273,7 @@ def _softmax(logits: RaggedTensor, axis: int | None = None, name: str | None = N
         )
     if isinstance(logits.values, RaggedTensor):
         return logits.with_values(_softmax(logits.values))
-    values, library = logits.values, ragged.library_of(logits.values)
+    values, library = logits.values, library_of(logits.values)
     if values.ndim > 1:
         powers = library.exp(values - values.max(-1, keepdims=True))
         return logits.with_values(powers / powers.sum(-1, keepdims=True))
@@ -328,7 +327,7 @@ def _look_up(params: Any, ids: Any, max_norm: float | None = None) -> Any:
     found = _gather(params, ids)
     if max_norm is None:
         return found
-    rows, library = found.flat_values, ragged.library_of(found.flat_values)
+    rows, library = found.flat_values, library_of(found.flat_values)
     norms = library.sqrt(library.sum(rows * rows, axis=tuple(range(1, rows.ndim)), keepdims=True))
     # As `clip_by_norm` of TensorFlow: rows within the limit are divided by what they are multiplied with.
     return found.with_flat_values(rows * max_norm / library.maximum(norms, max_norm))
@@ -368,7 +367,7 @@ def _squeeze_axis(rows: Array, axis: int) -> Any:
     if axis == 0:
         return rows[0]
     if not isinstance(rows, RaggedTensor):
-        return ragged.library_of(rows).squeeze(rows, axis)
+        return library_of(rows).squeeze(rows, axis)
     # Rows of one value each are the values themselves.
     if axis == 1 and (lengths_of(rows.row_splits) == 1).all():
         return rows.values
@@ -380,7 +379,7 @@ def _where(
 ) -> Any:
     if x is None and y is None:
         return as_element(condition.to_sparse().indices[np.asarray(condition.flat_values, bool)])
-    return map_flat(lambda *values: ragged.library_of(*values).where(*values), condition, x, y)
+    return map_flat(lambda *values: library_of(*values).where(*values), condition, x, y)
 
 
 def _boolean_mask(

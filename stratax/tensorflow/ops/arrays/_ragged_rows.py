@@ -22,6 +22,7 @@ from stratax.data.elements import (
 )
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.arrays import arrays, indexing, ragged
+from stratax.tensorflow.ops.calls._computed import library_of
 
 
 def map_rows(
@@ -116,7 +117,7 @@ def _stack(results: list[Any], spec: Any) -> Any:
                 f"{array.dtype}. Declare it with fn_output_signature; by default it is that of elems."
             )
     shape = [size or 0 for size in getattr(spec, "shape", None) or ()]
-    stacked = ragged.library_of(*arrays).stack(arrays) if arrays else np.zeros((0, *shape), dtype)
+    stacked = library_of(*arrays).stack(arrays) if arrays else np.zeros((0, *shape), dtype)
     return as_element(stacked)
 
 

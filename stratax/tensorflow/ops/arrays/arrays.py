@@ -55,7 +55,10 @@ def _library_of_list(values: list[Any]) -> Any:
 
 
 def _array(value: TensorLike) -> Any:
-    """Return a list of numbers as an array; anything else as it is."""
+    """Return a list of numbers, or a variable, as an array; anything else as it is."""
+    if getattr(value, "__jax_array__", None) is not None:
+        # JAX takes no object for an array while it learns what type a function's result has.
+        return on_device(value)
     if not isinstance(value, list | tuple) or _are_on_host(value):
         return value
     return on_device(value)

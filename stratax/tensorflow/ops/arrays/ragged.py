@@ -24,6 +24,7 @@ from stratax.data.elements import (
 )
 from stratax.data.elements import take_rows as take_rows
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
+from stratax.tensorflow.ops.calls._computed import library_of
 from stratax.tensorflow.ops.calls.op import op
 
 
@@ -201,15 +202,6 @@ def map_flat_values(op: Callable[..., Any], *args: object, **kwargs: object) -> 
     values = [as_element(each.flat_values) if isinstance(each, RaggedTensor) else each for each in given]
     made = op(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
     return first.with_flat_values(made)
-
-
-def library_of(*values: object) -> Any:
-    """Return what computes with values where they are, as a tape or a trace follows them: NumPy, or JAX' NumPy."""
-    if not any(hasattr(value, "aval") for value in values):
-        return np
-    import jax.numpy as jnp
-
-    return jnp
 
 
 @op(is_told=False, is_raw=True)

@@ -8,13 +8,14 @@ import numpy as np
 from stratax.base.indices import check_indices, dim_of, is_known
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced
-from stratax.base.typing import Axis, DTypeLike, TensorLike
+from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data import SparseTensor
-from stratax.data.elements import as_element, empty_value
+from stratax.data.elements import as_element, as_values, empty_value
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.tensorflow.ops.arrays import _crosses
-from stratax.tensorflow.ops.calls._computed import whole_number
+from stratax.tensorflow.ops.arrays.segments import combine_segments
+from stratax.tensorflow.ops.calls._computed import library_of, scatter_at, whole_number
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.on_host import array_of
 from stratax.tensorflow.ops.calls.op import op
@@ -33,12 +34,13 @@ def parts_of(name: str, sparse: object) -> tuple[np.ndarray, np.ndarray, np.ndar
             f"{name} takes a SparseTensor. Received: {shown(sparse)}. Make one with tf.sparse.from_dense or "
             "tf.SparseTensor(indices, values, dense_shape)."
         )
-    check_known(name, sparse.indices, sparse.values, sparse.dense_shape)
+    check_known(name, sparse.indices, sparse.dense_shape)
     shape = np.asarray(sparse.dense_shape, np.int64).reshape(-1)
     # An empty list of indices has lost its second dimension.
     indices = np.asarray(sparse.indices, np.int64)
     indices = indices if indices.size else indices.reshape(-1, len(shape))
-    values = array_of(sparse.values)
+    # Those that are on a device stay there: a tape, or a trace, follows them.
+    values = as_values(sparse.values)
     if indices.shape != (len(values), len(shape)):
         raise BadArgumentError(
             "A SparseTensor has a row of indices for each value, and a column for each size of dense_shape. Received: "
@@ -73,9 +75,9 @@ def from_dense(tensor: TensorLike) -> SparseTensor:
         [5, 6]
     """
     check_known("from_dense", tensor)
-    array = array_of(tensor)
+    array = as_values(tensor)
     # In row-major order, as a SparseTensor's indices are by convention.
-    places = np.argwhere(array != empty_value(array.dtype))
+    places = np.argwhere(np.asarray(array) != empty_value(np.dtype(array.dtype)))
     return SparseTensor(places.astype(np.int64), array[tuple(places.T)], np.array(array.shape, np.int64))
 
 
@@ -202,7 +204,8 @@ def concat(axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: 
         indices = indices.copy()
         indices[:, place] += start
         moved.append(indices)
-    values = np.concatenate([values for _, values, _ in parts])
+    every = [values for _, values, _ in parts]
+    values = library_of(*every).concatenate(every)
     return reorder(SparseTensor(np.concatenate(moved), values, made))
 
 
@@ -269,9 +272,10 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike) -> tuple[
     # The first cell of each empty row.
     added = np.zeros((len(rows), len(shape)), np.int64)
     added[:, 0] = rows
-    fill = np.empty(len(rows), values.dtype)
+    fill = np.empty(len(rows), np.dtype(values.dtype))
     fill[:] = array_of(default_value).item()
-    joined = SparseTensor(np.concatenate([indices, added]), np.concatenate([values, fill]), shape)
+    filled = library_of(values).concatenate([values, fill])
+    joined = SparseTensor(np.concatenate([indices, added]), filled, shape)
     # Rows in order; within a row values stay as they were.
     order = np.argsort(joined.indices[:, 0], kind="stable")
     return SparseTensor(joined.indices[order], joined.values[order], shape), as_element(is_empty)
@@ -283,7 +287,7 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int) -> Any:
     indices, values, shape = parts_of("to_indicator", sp_input)
     made = np.zeros((*shape[:-1].tolist(), int(vocab_size)), bool)
     # The values are the last index: which of the vocabulary are there.
-    made[(*indices[:, :-1].T, values)] = True
+    made[(*indices[:, :-1].T, np.asarray(values))] = True
     return as_element(made)
 
 
@@ -302,10 +306,10 @@ def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Spars
         )
     # TensorFlow calls the function once, with the values in the places of their SparseTensors.
     values = [
-        as_element(np.asarray(each.values)) if isinstance(each, SparseTensor) else each for each in given
+        as_element(as_values(each.values)) if isinstance(each, SparseTensor) else each for each in given
     ]
     made = op(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
-    return first.with_values(array_of(made))
+    return first.with_values(as_values(made))
 
 
 def _map_traced(
@@ -329,12 +333,13 @@ def _unite(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> Sp
     places, inverse = np.unique(
         np.concatenate([_places(first, shape), _places(second, shape)]), return_inverse=True
     )
-    kind = np.result_type(mine, theirs)
-    left, right = np.zeros(len(places), kind), np.zeros(len(places), kind)
+    library, kind = library_of(mine, theirs), np.result_type(np.dtype(mine.dtype), np.dtype(theirs.dtype))
+    nothing = library.zeros(len(places), kind)
     # Not by assignment: an index that is there twice counts twice.
-    np.add.at(left, inverse[: len(mine)], mine)
-    np.add.at(right, inverse[len(mine) :], theirs)
-    return _of_places(places, combine(left, right).astype(kind), shape)
+    left = scatter_at(library, nothing, inverse[: len(mine)], mine, "add")
+    right = scatter_at(library, nothing, inverse[len(mine) :], theirs, "add")
+    made = getattr(library, combine.__name__)(left, right).astype(kind)
+    return _of_places(places, made, shape)
 
 
 @gives_tensors
@@ -351,16 +356,15 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     """
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
         made = _unite("add", np.add, a, b)
+        if isinstance(threshold, int | float) and not threshold:
+            return made
         # Values that only one of them has stay, however small.
         both = np.isin(_rows_of(made), np.intersect1d(_rows_of(a), _rows_of(b)))
-        return retain(made, ~both | (np.abs(made.values) >= threshold))
+        return retain(made, ~both | (np.abs(np.asarray(made.values)) >= threshold))
     sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
     indices, values, _ = parts_of("add", sparse)
-    if not isinstance(dense, np.ndarray | list | tuple):
-        return dense.at[tuple(indices.T)].add(values)
-    total = array_of(dense).copy()
-    np.add.at(total, tuple(indices.T), values)
-    return as_element(total)
+    total, library = as_values(dense), library_of(dense, values)
+    return as_element(scatter_at(library, library.asarray(total), tuple(indices.T), values, "add"))
 
 
 def _rows_of(sparse: SparseTensor) -> np.ndarray:
@@ -380,6 +384,18 @@ def minimum(sp_a: SparseTensor, sp_b: SparseTensor) -> SparseTensor:
     return _unite("minimum", np.minimum, sp_a, sp_b)
 
 
+def _combine(ufunc: np.ufunc, values: Array, groups: np.ndarray, count: int) -> Any:
+    """Return what a ufunc makes of the values of each group, none of which is empty."""
+    if library_of(values) is not np:
+        how = {"add": "sum", "maximum": "max"}[ufunc.__name__]
+        return combine_segments(library_of(values), values, groups, count, how)
+    order = np.argsort(groups, kind="stable")
+    # Sorted, values that are reduced together lie together; `reduceat` takes where each run begins.
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    # `reduceat` takes no empty list of places.
+    return ufunc.reduceat(values[order], starts) if len(values) else values
+
+
 def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     def reduce(
         sp_input: SparseTensor,
@@ -394,11 +410,7 @@ def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
         kept = [each for each in range(len(shape)) if each not in gone]
         # By the dimensions that stay: what has one number among them is reduced together.
         places, inverse = np.unique(_places(indices[:, kept], shape[kept]), return_inverse=True)
-        order = np.argsort(inverse, kind="stable")
-        # Sorted by what is kept, values that are reduced together lie together; `reduceat` takes where each run begins.
-        starts = np.flatnonzero(np.diff(inverse[order], prepend=-1))
-        # `reduceat` takes no empty list of places.
-        made = ufunc.reduceat(values[order], starts) if len(values) else values
+        made = _combine(ufunc, values, inverse, len(places))
         found = _of_places(places, made, shape[kept])
         if keepdims:
             for each in gone:
@@ -406,10 +418,10 @@ def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
         if output_is_sparse:
             return found
         if not len(found.dense_shape):
-            return as_element(found.values[0] if len(found.values) else values.dtype.type(0))
-        dense = np.zeros(found.dense_shape, values.dtype)
-        dense[tuple(np.asarray(found.indices).T)] = found.values
-        return as_element(dense)
+            return as_element(found.values[0] if len(found.values) else np.dtype(values.dtype).type(0))
+        library = library_of(values)
+        dense = library.zeros(found.dense_shape, np.dtype(values.dtype))
+        return as_element(scatter_at(library, dense, tuple(np.asarray(found.indices).T), found.values))
 
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"""Return a reduction over the values that are there, as `tf.sparse.{name}`; 0 where none are.
@@ -436,12 +448,8 @@ def softmax(sp_input: SparseTensor) -> SparseTensor:
     _, rows = np.unique(_places(indices[:, :-1], shape[:-1]), return_inverse=True)
     count = int(rows.max(initial=-1)) + 1
     # Subtracted before the exponentials, which would overflow.
-    largest = np.full(count, -np.inf, values.dtype)
-    np.maximum.at(largest, rows, values)
-    exponents = np.exp(values - largest[rows])
-    sums = np.zeros(count, values.dtype)
-    np.add.at(sums, rows, exponents)
-    return SparseTensor(indices, exponents / sums[rows], shape)
+    exponents = library_of(values).exp(values - _combine(np.maximum, values, rows, count)[rows])
+    return SparseTensor(indices, exponents / _combine(np.add, exponents, rows, count)[rows], shape)
 
 
 @op(is_told=False)
@@ -469,8 +477,8 @@ def sparse_dense_matmul(
     rows, columns = (indices[:, 1], indices[:, 0]) if adjoint_a else (indices[:, 0], indices[:, 1])
     height, width = (int(size) for size in (shape[::-1] if adjoint_a else shape))
     values = values.conj() if adjoint_a else values
-    is_on_host = isinstance(b, np.ndarray | list | tuple)
-    matrix: Any = array_of(b) if is_on_host else b
+    matrix: Any = as_values(b)
+    is_on_host = library_of(values, matrix) is np
     matrix = matrix.conj().T if adjoint_b else matrix
     if matrix.shape[0] != width:
         raise BadArgumentError(
@@ -484,8 +492,10 @@ def sparse_dense_matmul(
         np.add.at(product, rows, values[:, None] * matrix[columns])
         return as_element(product)
     import jax
+    import jax.numpy as jnp
 
-    # Differentiable in the matrix, which may be traced.
+    # Differentiable in both, which may be traced.
+    values, matrix = jnp.asarray(values), jnp.asarray(matrix)
     return jax.ops.segment_sum(values.astype(matrix.dtype)[:, None] * matrix[columns], rows, height)
 
 

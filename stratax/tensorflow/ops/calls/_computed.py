@@ -199,6 +199,15 @@ def check_axis(axis: Axis, rank: int, name: str = "axis") -> int:
     return dim_of(whole_number(name, axis), rank, name)
 
 
+def library_of(*values: object) -> Any:
+    """Return what computes with values where they are, as a tape or a trace follows them: NumPy, or JAX' NumPy."""
+    if not any(hasattr(value, "aval") for value in values):
+        return np
+    import jax.numpy as jnp
+
+    return jnp
+
+
 def scatter_at(
     library: object, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set"
 ) -> Any:
