@@ -295,7 +295,7 @@ def sparse_to_dense(
     default_value: object = None,
     validate_indices: bool = True,
     name: str | None = None,
-) -> np.ndarray:
+) -> Any:
     """Return the dense array of a SparseTensor, as `tf.sparse.to_dense`.
 
     Args:

@@ -21,7 +21,7 @@ from stratax.tensorflow.ops.calls.on_host import array_of
 from stratax.tensorflow.ops.calls.op import op
 
 
-def parts_of(name: str, sparse: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def parts_of(name: str, sparse: object) -> tuple[np.ndarray, Any, np.ndarray]:
     """Return the indices, values and dense shape of a SparseTensor.
 
     Raises:
