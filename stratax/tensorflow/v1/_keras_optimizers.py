@@ -10,6 +10,7 @@ import keras
 from stratax.seams import keras as seam
 from stratax.tensorflow.v1._current import current_or_none
 from stratax.tensorflow.v1._operation import operations_of
+from stratax.tensorflow.v1._optimizer import keep_others, of_all_replicas
 
 # Private in Keras: the class below all of its optimizers.
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
@@ -37,6 +38,32 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
     return __init__
 
 
+# Of Keras 2's optimizers those that change, of a matrix whose rows are looked up, no others than these: the slots of which
+# the others stay, too. That of SGD and RMSprop does so with a momentum.
+_BY_ROW = {
+    "SGD": ("momentums",),
+    "RMSprop": ("_velocities", "_momentums", "_average_gradients"),
+    "Adadelta": ("_accumulated_grads", "_accumulated_delta_vars"),
+    "Adamax": ("_m", "_u"),
+    "Nadam": (),
+}
+
+
+def _find_kept(optimizer: Any, variables: list[Any], rows: list[Any]) -> list[tuple[Any, Any, Any]]:
+    """Return what an optimizer changes by rows alone: variables and slots, the rows' mask, and the values before."""
+    kind = next((name for name in _BY_ROW if isinstance(optimizer, getattr(keras.optimizers, name))), None)
+    if kind is None or (kind in ("SGD", "RMSprop") and not optimizer.momentum):
+        return []
+    found = []
+    for variable, mask in zip(variables, of_all_replicas(rows), strict=True):
+        place = optimizer._get_variable_index(variable)
+        slots = [
+            slots[place] for slots in (getattr(optimizer, name, None) for name in _BY_ROW[kind]) if slots
+        ]
+        found += [(each, mask, each.value) for each in (variable, *slots) if mask is not None]
+    return found
+
+
 def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_gradients(self: Any, grads_and_vars: Any, *options: object, **named: object) -> Any:
@@ -49,8 +76,17 @@ def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
             # Here, where names are those of the program, and not where the operation runs.
             self.build([variable for _, variable in pairs])
             self.built = True
+        rows = [scope.derivatives.rows_of(gradient) for gradient, _ in pairs]
+
+        def update() -> Any:
+            kept = _find_kept(self, [variable for _, variable in pairs], rows)
+            result = original(self, pairs, *options, **named)
+            for target, mask, before in kept:
+                keras.Variable.assign(target, keep_others(mask, target.value, before))
+            return result
+
         operation = scope.operation(
-            lambda: original(self, pairs, *options, **named),
+            update,
             name=self.name,
             inputs=operations_of([gradient for gradient, _ in pairs]),
         )

@@ -439,16 +439,17 @@ def _change(
         {name: number.astype(dtype) for name, number in numbers.items()},
     )
 
-    # The mask of rows, (rows,), against the variable's shape.
-    def keep(new: Any, old: Any) -> Any:
-        return new if rows is None else jnp.where(jnp.reshape(rows, (-1, *(1,) * (old.ndim - 1))), new, old)
-
-    value = keep(value, before)
+    value = keep_others(rows, value, before)
     constraint = variable.constraint
     keras.Variable.assign(variable, value if constraint is None else constraint(value))
     for name, slot in slots.items():
         new = changed[name]
-        keras.Variable.assign(slot, keep(new, before_slots[name]) if keeps_slots else new)
+        keras.Variable.assign(slot, keep_others(rows, new, before_slots[name]) if keeps_slots else new)
+
+
+def keep_others(rows: Any, new: Any, old: Any) -> Any:
+    """Return a new value with the old one's rows where a mask, (rows,), does not hold; all of it if there is none."""
+    return new if rows is None else jnp.where(jnp.reshape(rows, (-1, *(1,) * (old.ndim - 1))), new, old)
 
 
 def of_all_replicas(rows: list[Any]) -> list[Any]:
