@@ -72,7 +72,6 @@ from ._structure import Structure as Structure
 from ._structure import as_array as as_array
 from ._structure import as_components as as_components
 from ._structure import as_row as as_row
-from ._structure import as_values as as_values
 from ._structure import copy_leaf as copy_leaf
 from ._structure import flatten as flatten
 from ._structure import leaf_names as leaf_names
@@ -96,3 +95,4 @@ from ._text import as_tensor as as_tensor
 from ._text import as_tensors as as_tensors
 from ._text import if_tensors as if_tensors
 from ._text import without_tensors as without_tensors
+from ._values import as_values as as_values

@@ -19,9 +19,10 @@ from stratax.data.elements._ragged_operators import define_ragged_operators
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
 from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype
-from stratax.data.elements._structure import as_array, as_values
+from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.data.elements._text import as_element, if_tensors
+from stratax.data.elements._values import as_values
 from stratax.errors import BadArgumentError, BadTypeError
 
 

@@ -10,7 +10,8 @@ from stratax.base.typing import DTypeLike
 from stratax.data.elements._ragged_splits import as_splits, row_ids, splits_of_lengths
 from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype
-from stratax.data.elements._structure import as_array, as_values
+from stratax.data.elements._structure import as_array
+from stratax.data.elements._values import as_values
 from stratax.errors import BadArgumentError
 
 

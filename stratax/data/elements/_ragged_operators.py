@@ -8,8 +8,8 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
-from stratax.data.elements._structure import as_values
 from stratax.data.elements._text import as_element
+from stratax.data.elements._values import as_values
 from stratax.errors import BadArgumentError
 
 

@@ -15,7 +15,7 @@ from stratax.base.tensors import has_tensors
 from stratax.base.typing import DTypeLike
 from stratax.data.elements._composite import NAMESPACE, Composite, CompositeSpec
 from stratax.data.elements._spec import TensorSpec, as_dtype, dtype_name
-from stratax.data.elements._structure import as_array, as_values
+from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.data.elements._text import as_tensor
 from stratax.errors import BadArgumentError, BadTypeError, DataError
@@ -256,9 +256,7 @@ def _at_values(sparse: SparseTensor, dense: Any) -> Any:
         raise BadTypeError(
             "Operators of a SparseTensor take dense arrays. Received: another SparseTensor. Use tf.sparse.to_dense."
         )
-    # JAX' tracers have no such method, but the name.
-    value = getattr(dense, "__jax_array__", None)
-    array = dense if value is None else value()
+    array = method() if (method := getattr(dense, "__jax_array__", None)) else dense
     array = as_array(array) if isinstance(array, list | tuple) else array
     if np.dtype(sparse.values.dtype).kind in "iu" and isinstance(array, float):
         raise BadTypeError(
@@ -311,6 +309,8 @@ def sparse_to_dense(
         BadTypeError: `sp_input` is no SparseTensor, or the default not of the dtype of its values.
         BadArgumentError: Its parts do not agree, or an index is outside of the shape, repeated or out of order.
     """
+    from stratax.data.elements._values import as_values, put_values
+
     if not isinstance(sp_input, SparseTensor):
         raise BadTypeError(
             f"to_dense takes a SparseTensor. Received: sp_input={shown(sp_input)}. "
@@ -328,13 +328,7 @@ def sparse_to_dense(
         _check_order(indices, shape)
     check_bytes("to_dense", shape, dtype.itemsize)
     dense = np.full(shape, _default_of(default_value, dtype), dtype)
-    if hasattr(values, "aval"):
-        import jax.numpy as jnp
-
-        # Where the values are: a tape, or a trace, follows them.
-        return jnp.asarray(dense).at[tuple(indices.T)].set(values)
-    dense[tuple(indices.T)] = values
-    return dense
+    return put_values(dense, tuple(indices.T), values)
 
 
 def empty_value(dtype: np.dtype) -> Any:

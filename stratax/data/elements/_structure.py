@@ -219,16 +219,6 @@ def as_array(value: object) -> Any:
     return array if array.ndim else array[()]
 
 
-def as_values(values: object) -> Any:
-    if hasattr(values, "row_splits") or hasattr(values, "aval"):
-        return values
-    if hasattr(values, "__jax_array__"):
-        # A variable's value, as it is where the program is: a tape, or a trace, follows it.
-        return values.__jax_array__()
-    made = as_array(values)
-    return np.asarray(made, object if isinstance(made, bytes) else None)
-
-
 def _dtype_in(value: Any) -> np.dtype | None:
     """Return the dtype of the elements' components in nested lists; None if there are none."""
     found: np.dtype | None = None

@@ -38,8 +38,8 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
     return __init__
 
 
-# Of Keras 2's optimizers those that change, of a matrix whose rows are looked up, no others than these: the slots of which
-# the others stay, too. That of SGD and RMSprop does so with a momentum.
+# Those of Keras 2's optimizers that change, of a matrix whose rows are looked up, no other rows; with the slots of
+# which other rows stay, too. SGD and RMSprop are such with a momentum.
 _BY_ROW = {
     "SGD": ("momentums",),
     "RMSprop": ("_velocities", "_momentums", "_average_gradients"),
