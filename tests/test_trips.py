@@ -41,7 +41,7 @@ def table():
         ("strategy.run", 39, 14),
         # One file more than before: making a Dataset asks whether a graph is recorded.
         ("fit, 8 steps, arrays", 732, 61),
-        ("Checkpoint.save", 600, 26),
+        ("Checkpoint.save", 600, 28),
         ("Checkpoint.restore", 660, 24),
     ],
 )

@@ -166,7 +166,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             if isinstance(error, StopIteration):
                 # What Keras lets out where it looks for a batch to build the model on.
                 raise errors.DataError(
-                    f"The input of {name!r} has no batches. Expected: at least one. Received: none. Look at the "
+                    f"The input of {shown(name)} has no batches. Expected: at least one. Received: none. Look at the "
                     "shapes of the arrays, or at what the dataset reads."
                 ) from error
             raise

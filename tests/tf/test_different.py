@@ -60,7 +60,7 @@ def test_lines_that_differ_are_found_by_names_arguments_and_methods():
         "model.save_weights('w')\n"
         "strategy = tf.distribute.MirroredStrategy()\n"
         "strategy.extended\n"
-        "tf.compat.v1.train.import_meta_graph()\n"
+        "tf.compat.v1.train.export_meta_graph()\n"
     )
     assert [(each.line, each.kind, each.name) for each in found] == [
         (2, "different", "tf.keras.layers.TextVectorization"),
@@ -69,6 +69,6 @@ def test_lines_that_differ_are_found_by_names_arguments_and_methods():
         (7, "different", "tf.keras.Sequential.compile(run_eagerly=)"),
         (8, "different", "tf.keras.Sequential.save_weights"),
         (10, "different", "tf.distribute.MirroredStrategy.extended"),
-        (11, "missing", "tf.compat.v1.train.import_meta_graph"),
+        (11, "missing", "tf.compat.v1.train.export_meta_graph"),
     ]
     assert found[2].message == "`jit_compile` is ignored: XLA compiles every function. Leave it out."

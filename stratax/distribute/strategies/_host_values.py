@@ -15,6 +15,7 @@ import keras
 import numpy as np
 
 from stratax.base.callers import stack_level
+from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.distribute.strategies._layout import LARGE
 from stratax.distribute.strategies._led import find_leader
@@ -129,7 +130,7 @@ def _warn_once(variable: Any) -> None:
         return
     variable.__dict__[_HAS_WARNED] = True
     warnings.warn(
-        f"A layer reads all of the variable {variable.path!r} of shape {tuple(variable.shape)} in Python, at each "
+        f"A layer reads all of the variable {shown(variable.path)} of shape {tuple(variable.shape)} in Python, at each "
         f"call: the host puts {variable.value.nbytes >> 20:,} MiB together, of which each device has a part. Compute "
         "with the variable itself, by jax.numpy or keras.ops.",
         stacklevel=stack_level(),

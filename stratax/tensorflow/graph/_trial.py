@@ -17,7 +17,7 @@ import keras
 import numpy as np
 
 from stratax.base.typing import DTypeLike, PyTree
-from stratax.core import regions
+from stratax.core import jaxprs, regions
 from stratax.data.elements import if_constant
 from stratax.seams import jax as seam
 from stratax.summary.forms import SummaryRecord
@@ -250,6 +250,11 @@ def as_abstract(leaf: PyTree) -> Abstract | None:
     return None
 
 
+def _has_own_size(leaf: PyTree) -> bool:
+    """Return whether values decide a result's size: in another trial they are known."""
+    return isinstance(leaf, jax.core.Tracer) and any(map(jaxprs.is_size, leaf.shape))
+
+
 def find_results(scope: BuiltScope, call: GraphCall) -> tuple[Trial, dict[int, Trial]]:
     """Make a call on stand-ins; return the first trial that was right, and all of them by number.
 
@@ -257,7 +262,9 @@ def find_results(scope: BuiltScope, call: GraphCall) -> tuple[Trial, dict[int, T
         Exception: What the call raises, if it does in all trials.
     """
     found: dict[int, Trial] = {}
+    of_own_size: dict[int, Trial] = {}
     failures: list[Exception] = []
+    has_numbers = any(np.dtype(each.dtype).kind in "iu" for each in call.inputs)
 
     def attempt(
         number: int, world: World | None = None, *, fills: bool = False, kept: Sequence[regions.Spread] = ()
@@ -281,20 +288,28 @@ def find_results(scope: BuiltScope, call: GraphCall) -> tuple[Trial, dict[int, T
                 found[number] = found[0]
                 continue
             if (trial := attempt(number, fills=fills)) is not None:
-                _settle(scope, call, trial, is_first=not found)
-                found[number] = trial
+                take(number, trial, fills=fills)
         others = {number for each in call.inputs for number in each.trials} - set(BASE)
         for number in sorted(others):
             if (trial := attempt(number, fills=fills)) is not None:
-                _settle(scope, call, trial, is_first=not found)
-                found[number] = trial
+                take(number, trial, fills=fills)
+
+    def take(number: int, trial: Trial, *, fills: bool) -> None:
+        if not fills and has_numbers and any(map(_has_own_size, trial.leaves)):
+            of_own_size[number] = trial
+            return
+        _settle(scope, call, trial, is_first=not found)
+        found[number] = trial
 
     attempt_all(fills=False)
     if found.keys() == {2}:
         # Only rows of one fit: what is 1 may be any size.
         return found[2], _forget_size(found[2], WORLDS[2])
-    if not found and any(np.dtype(each.dtype).kind in "iu" for each in call.inputs):
+    if not found and has_numbers:
         attempt_all(fills=True)
+    # Where known numbers do not help.
+    for number, trial in of_own_size.items() if not found else ():
+        take(number, trial, fills=True)
     if not found and not _is_settled(call):
         for world in _guesses(call):
             if (trial := attempt(0, world)) is not None:
