@@ -308,8 +308,8 @@ def find_results(scope: BuiltScope, call: GraphCall) -> tuple[Trial, dict[int, T
     if not found and has_numbers:
         attempt_all(fills=True)
     # Where known numbers do not help.
-    for number, trial in of_own_size.items() if not found else ():
-        take(number, trial, fills=True)
+    for number, of_own in of_own_size.items() if not found else ():
+        take(number, of_own, fills=True)
     if not found and not _is_settled(call):
         for world in _guesses(call):
             if (trial := attempt(0, world)) is not None:
