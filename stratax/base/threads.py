@@ -26,8 +26,7 @@ class Threads(concurrent.futures.Executor):
     """Makes calls on threads of its own, as `concurrent.futures.ThreadPoolExecutor` does; with one thread, in order.
 
     The program ends while calls are under way: what has not begun then may never be made. Who wants all of them waits
-    for their futures, or calls `shutdown`. Where no thread
-    starts any more, they are made at once.
+    for their futures, or calls `shutdown`. Where no thread starts any more, they are made at once.
 
     Args:
         number: How many threads, at most; each starts with a call that is submitted.
