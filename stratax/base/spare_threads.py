@@ -12,27 +12,33 @@ from collections.abc import Callable
 
 _calls: "queue.SimpleQueue[Callable[[], None]]" = queue.SimpleQueue()
 _spare: list[threading.Thread] = []
+# How many each purpose needs.
+_needed: dict[str, int] = {}
 os.register_at_fork(after_in_child=_spare.clear)
+os.register_at_fork(after_in_child=_needed.clear)
 
 
-def keep_spare_threads(number: int) -> None:
+def keep_spare_threads(purpose: str, number: int) -> None:
     """Have threads ready for what `start_thread` is given at the end of the program.
 
     Args:
-        number: How many there have to be at least.
+        purpose: What they are for: those for something else are not counted, as all may be busy at once.
+        number: How many there have to be for it, at least.
     """
-    while len(_spare) < number:
+    _needed[purpose] = max(number, _needed.get(purpose, 0))
+    while len(_spare) < sum(_needed.values()):
         thread = threading.Thread(target=_work, name="stratax-spare", daemon=True)
         thread.start()
         _spare.append(thread)
 
 
-def start_thread(function: Callable[[], object], name: str) -> threading.Event:
+def start_thread(function: Callable[[], object], name: str, *, may_be_here: bool = True) -> threading.Event:
     """Make a call in a thread of its own; at the end of the program in a spare one, or here if there is none.
 
     Args:
         function: What to call.
         name: The thread's name.
+        may_be_here: Whether it may be made here; not one that ends only by what comes after it. It is left out then.
 
     Returns:
         Set when the call has ended.
@@ -53,7 +59,7 @@ def start_thread(function: Callable[[], object], name: str) -> threading.Event:
             raise
         if _spare:
             _calls.put(call)
-        else:
+        elif may_be_here:
             call()
     return ended
 

@@ -107,7 +107,7 @@ class Server:
             atexit.register(_end_all)
         _in_this_process.append(self)
         # `_end_all` closes each in a thread, and waits for all in another one.
-        keep_spare_threads(len(_in_this_process) + 1)
+        keep_spare_threads("closing", len(_in_this_process) + 1)
         _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
 
     def join(self) -> None:

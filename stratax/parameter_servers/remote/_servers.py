@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import logging
+import math
 import threading
 import time
 import uuid
@@ -255,7 +256,7 @@ def prepare_end(num_tasks: int) -> None:
         num_tasks: How many tasks there will be to tell.
     """
     # A further one looks after the time limits.
-    keep_spare_threads(min(num_tasks, _MOST_TOLD_AT_ONCE) + 1)
+    keep_spare_threads("telling", min(num_tasks, _MOST_TOLD_AT_ONCE) + 1)
 
 
 def end_tasks(
@@ -291,8 +292,10 @@ def end_tasks(
         connection.close()
 
     told = [start_thread(functools.partial(tell, *task), f"end-{task[0]}") for task in tasks]
+    # Each ends by itself: this is for one that does not, at what should have ended it.
+    last = time.monotonic() + (_START_SECONDS + _END_SECONDS) * math.ceil(len(told) / _MOST_TOLD_AT_ONCE)
     for each in told:
-        each.wait()
+        each.wait(max(0.0, last - time.monotonic()))
     deadlines.close()
 
 

@@ -40,7 +40,7 @@ class Deadlines:
             self._blocks[block] = (deadline, end)
             if not self._is_watching:
                 self._is_watching = True
-                start_thread(self._watch, "server-deadlines")
+                start_thread(self._watch, "server-deadlines", may_be_here=False)
         try:
             yield
         finally:

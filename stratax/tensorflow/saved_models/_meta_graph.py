@@ -232,7 +232,7 @@ class TrainedImport(GraphImport):
         )
 
     def add_all(self) -> None:
-        """Add all nodes."""
+        """Add the nodes of the graph, variables first, in the order in which they were made."""
         graph = self.graph
         in_frames = find_in_frames(graph)
         order = order_of(graph, [each for each in graph.nodes if each not in in_frames], ())

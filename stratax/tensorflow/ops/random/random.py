@@ -59,9 +59,7 @@ def _in_one_program(function: _Function) -> _Function:
         # Only Python's numbers can be constants of a program, and tell programs apart.
         is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
         # A number belongs to one element, and needs no turns.
-        if isinstance(seed, int) or not (
-            in_pipeline() or (is_at_once() and np.dtype(dtype).itemsize != _SHORT)
-        ):
+        if isinstance(seed, int) or not (in_pipeline() or _may_draw_at_once(low, dtype)):
             return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
         # Threads of a pipeline must not draw the same: Keras reads a generator and then counts it on.
         with _drawing:
@@ -77,6 +75,11 @@ def _in_one_program(function: _Function) -> _Function:
         return as_element(np.asarray(numbers)) if in_pipeline() else numbers
 
     return cast(_Function, draw_numbers)
+
+
+def _may_draw_at_once(low: object, dtype: DTypeLike) -> bool:
+    # Of whole numbers the ends are part of a program, and programs often draw between ever new ones.
+    return type(low) is float and np.dtype(dtype).itemsize != _SHORT and is_at_once()
 
 
 _drawing = threading.Lock()
