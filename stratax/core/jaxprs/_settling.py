@@ -54,6 +54,8 @@ class _Settler:
         # By the names of symbols: how large each can get, and how large it is.
         self._most: dict[str, int] = {}
         self._count: dict[str, Any] = {}
+        # By sizes in words: the smallest and the largest that each can get, as many arrays have the same.
+        self._bounds: dict[str, tuple[int, int]] = {}
 
     def run(
         self, jaxpr: jax.extend.core.Jaxpr, constants: Sequence[Any], arguments: Sequence[Any]
@@ -122,6 +124,12 @@ class _Settler:
 
     def bounds(self, size: Any) -> tuple[int, int]:
         """Return the smallest and the largest that a size can get."""
+        found = self._bounds.get(str(size))
+        if found is None:
+            found = self._bounds[str(size)] = self._find_bounds(size)
+        return found
+
+    def _find_bounds(self, size: Any) -> tuple[int, int]:
         names = sorted(jax_sizes.names_of(size))
         most = [self._find_most(name) for name in names]
         if math.prod(most) > _CASES:
