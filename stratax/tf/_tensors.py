@@ -1,6 +1,7 @@
 """What importing `stratax.tf` does to arrays: they have the methods of TensorFlow's tensors (tf layer)."""
 
 import importlib
+import warnings
 
 from stratax.base.tensors import tell_tensors
 from stratax.startup import backend
@@ -9,6 +10,8 @@ from stratax.startup import backend
 def install() -> None:
     """Give JAX' arrays, and what Keras has of them, the methods once the library is imported, by whom ever."""
     tell_tensors()
+    # TensorFlow's programs say int64 and float64 everywhere: that devices have 32 bits stands in docs/compatibility.md.
+    warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)
     backend.after_import(
         "jax", lambda: importlib.import_module("stratax.tensorflow.ops.arrays.tensors").install()
     )

@@ -80,7 +80,7 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
         storage.check_fits([array])
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
         super().__init__(
-            lambda shape, dtype: keras.ops.convert_to_tensor(array, dtype=dtype),
+            lambda shape, dtype: keras.ops.convert_to_tensor(array, jax.dtypes.canonicalize_dtype(dtype)),
             shape=array.shape,
             dtype=kind,
             trainable=_word(synchronization) != "on_read" if trainable is None else trainable,
@@ -97,13 +97,14 @@ class Variable(_variable_updates.Updated, metaclass=_VariableClass):
 
     def _convert_to_tensor(self, value: object, dtype: object = None) -> Any:
         # On the CPU, JAX shares the memory of a NumPy array, which may change later.
-        # As in `__init__`: JAX may share the memory.
         own = np.array(value) if isinstance(value, np.ndarray) else value
+        # JAX would warn that it computes with 32 bits, each time that such a variable is assigned.
+        kind = None if dtype is None else jax.dtypes.canonicalize_dtype(dtype)
         if isinstance(value, str | bytes | np.ndarray):
             _check_numbers("value", np.asarray(value))
             storage.check_fits([value])
         try:
-            return super()._convert_to_tensor(own, dtype)
+            return super()._convert_to_tensor(own, kind)
         except (TypeError, ValueError):
             # Only nested lists need a look: everything else was checked above.
             if not isinstance(value, list | tuple):

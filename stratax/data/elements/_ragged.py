@@ -153,6 +153,8 @@ class RaggedTensor(RaggedFactories, Composite):
 
     def value_rowids(self, name: str | None = None) -> Any:
         """Return the number of each value's row."""
+        if self._is_traced():
+            return _import_traced().row_ids(self)
         self._check_known("value_rowids")
         return as_element(row_ids(self._row_splits))
 
@@ -172,6 +174,9 @@ class RaggedTensor(RaggedFactories, Composite):
         self, axis: Any = None, name: str | None = None, out_type: DTypeLike | None = None
     ) -> Any:
         """Return the smallest shape of a dense array that holds all rows, or its size along `axis`."""
+        if self._is_traced():
+            shape = _import_traced().bounding_shape(self)
+            return shape if axis is None else shape[axis]
         self._check_known("bounding_shape")
         longest = int(lengths_of(self._row_splits).max(initial=0))
         inner = self._values
@@ -262,15 +267,17 @@ class RaggedTensor(RaggedFactories, Composite):
             name: Ignored.
             shape: The sizes, which longer rows are cut to; None for what is needed.
 
-        Raises:
-            BadTypeError: In a compiled function, of an argument: the lengths of rows are not known.
+        Returns:
+            The array; of a compiled function's argument one of a shape that is computed from values.
         """
-        self._check_known("to_tensor")
+        wanted = TensorShape(shape)
+        if self._is_traced():
+            return _import_traced().dense(
+                self, list(self.shape if wanted.rank is None else wanted), default_value
+            )
         sizes = [int(size) for size in self.bounding_shape()]
-        if shape is not None:
-            wanted = TensorShape(shape)
-            if wanted.rank is not None:
-                sizes = [a if b is None else b for a, b in zip(sizes, wanted, strict=True)]
+        if wanted.rank is not None:
+            sizes = [a if b is None else b for a, b in zip(sizes, wanted, strict=True)]
         return as_element(dense(self, sizes, default_value))
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
@@ -314,6 +321,11 @@ class RaggedTensor(RaggedFactories, Composite):
         made[:] = rows
         return made
 
+    def _is_traced(self) -> bool:
+        """Return whether only the running program knows the lengths of rows."""
+        inner = self._values
+        return not is_known(self._row_splits) or (isinstance(inner, RaggedTensor) and inner._is_traced())
+
     def _check_known(self, what: str) -> None:
         if not isinstance(self._row_splits, np.ndarray) and is_known(self._row_splits):
             # What a compiled function has given is on a device until somebody looks.
@@ -321,8 +333,8 @@ class RaggedTensor(RaggedFactories, Composite):
         if not isinstance(self._row_splits, np.ndarray):
             raise BadTypeError(
                 f"{what} needs the lengths of rows, which are not known while a compiled function is traced. Expected: "
-                f"a call outside of the function. Received: {what} of an argument of the function. Make the array "
-                "dense before, in dataset.map or with to_tensor(), or compute with flat_values."
+                f"a call outside of the function. Received: {what} of an argument of the function. Make it dense with "
+                "to_tensor(), or compute with flat_values."
             )
 
     def __getitem__(self, key: object) -> Any:
@@ -374,3 +386,9 @@ def _of_parts(uniform: int | None, parts: Sequence[Any]) -> RaggedTensor:
 define_ragged_operators(RaggedTensor)
 optree.register_pytree_node(RaggedTensor, _to_parts, _of_parts, namespace=NAMESPACE)
 pytrees.register(RaggedTensor, _to_parts, _of_parts)
+
+
+def _import_traced() -> Any:
+    from stratax.data.elements import _ragged_traced
+
+    return _ragged_traced

@@ -1,5 +1,6 @@
 """`tf.nn`: non-linearities, losses and the averages of a distributed loop (tf layer)."""
 
+import stratax.tensorflow.ops.nn.candidates
 import stratax.tensorflow.ops.nn.nn
 from stratax.distribute import compute_average_loss as compute_average_loss
 from stratax.distribute import scale_regularization_loss as scale_regularization_loss
@@ -114,3 +115,4 @@ from stratax.tensorflow.v1.nn import xw_plus_b as xw_plus_b
 from . import experimental as experimental
 
 swish = stratax.tensorflow.ops.nn.nn.silu
+learned_unigram_candidate_sampler = stratax.tensorflow.ops.nn.candidates.sample_learned_unigrams

@@ -1,5 +1,6 @@
 """`tf.random` (tf layer)."""
 
+import stratax.tensorflow.ops.nn.candidates
 from stratax.tensorflow.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from stratax.tensorflow.ops.nn.candidates import (
     fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
@@ -35,3 +36,5 @@ from stratax.tensorflow.ops.random.stateless import stateless_truncated_normal a
 from stratax.tensorflow.ops.random.stateless import stateless_uniform as stateless_uniform
 
 from . import experimental as experimental
+
+learned_unigram_candidate_sampler = stratax.tensorflow.ops.nn.candidates.sample_learned_unigrams

@@ -3,6 +3,7 @@
 import copy
 import enum
 import pickle
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -146,3 +147,13 @@ def test_a_variable_that_is_synchronized_on_read_is_not_trained_unless_asked():
 def test_the_value_of_a_scalar_is_numpys_number():
     assert {sx.Variable(3).numpy(): "three"} == {3: "three"}
     assert sx.Variable([1.0, 2.0]).numpy().tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
+def test_a_variable_of_64_bits_is_made_and_assigned_without_a_warning(dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        variable = sx.Variable([1, 2], dtype=dtype)
+        variable.assign([3, 4])
+        variable.assign_add(np.ones(2, dtype))
+    assert variable.numpy().tolist() == [4, 5]

@@ -45,9 +45,9 @@ def test_it_is_an_argument_and_a_result_of_compiled_functions():
 
 def test_what_needs_the_lengths_of_rows_is_refused_in_a_compiled_function():
     with pytest.raises(
-        BadTypeError, match="to_tensor needs the lengths of rows.*Make the array dense before"
+        BadTypeError, match=r"to_sparse needs the lengths of rows.*Make it dense with to_tensor\(\)"
     ):
-        tf.function(lambda given: given.to_tensor())(rows())
+        tf.function(lambda given: given.to_sparse())(rows())
 
 
 def test_a_row_that_a_pipeline_made_before_jax_was_there_is_an_argument():

@@ -4,6 +4,7 @@ All compute on a device. Distinct classes are drawn all at once, by the times at
 has its rate: what TensorFlow draws one by one, and its expected counts, but for how the number of draws is estimated.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ import keras
 import numpy as np
 
 from stratax.base.shown import shown
-from stratax.base.tracing import is_traced
+from stratax.base.tracing import is_traced, is_tracing
 from stratax.base.typing import Array, TensorLike
+from stratax.core import regions
 from stratax.errors import BadArgumentError
 from stratax.tensorflow.ops.calls.creation import on_device
 from stratax.tensorflow.ops.calls.op import op
@@ -181,6 +183,44 @@ def fixed_unigram_candidate_sampler(
     weights *= np.arange(len(weights)) % int(num_shards) == int(shard)
     chances = jnp.asarray((weights / weights.sum()).astype(np.float32))
     return _sample(true_classes, int(num_true), int(num_sampled), unique, chances, seed)
+
+
+@op(name="learned_unigram_candidate_sampler")
+def sample_learned_unigrams(
+    true_classes: TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+) -> CandidateSamples:
+    """Draw classes as often as they were true before, as `tf.random.learned_unigram_candidate_sampler`.
+
+    Each class counts 1 at first, and 1 more each time that it is true. A call in a compiled function has counts of its
+    own; calls outside of functions with the same arguments share theirs. No checkpoint saves them, as in TensorFlow.
+
+    The arguments are those of :func:`uniform_candidate_sampler`.
+    """
+    given = (int(num_true), int(num_sampled), bool(unique), int(range_max), seed)
+    seen = _make_counts(int(range_max)) if is_tracing() else _counts_of(*given)
+    counts = seen.value
+    made = _sample(true_classes, *given[:3], counts / jnp.sum(counts), seed)
+    true = on_device(true_classes)
+    # What is no class is counted nowhere.
+    seen.assign(counts.at[jnp.where(true < 0, counts.shape[0], true)].add(1, mode="drop"))
+    return made
+
+
+@functools.cache
+def _counts_of(num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None) -> Any:
+    """Return how often each class was true in calls with the same arguments."""
+    del num_true, num_sampled, unique, seed
+    return _make_counts(range_max)
+
+
+def _make_counts(range_max: int) -> Any:
+    with regions.outside_scopes():
+        return keras.Variable(np.ones(range_max, np.int32), dtype="int32", trainable=False)
 
 
 def _column(path: str) -> list[float]:

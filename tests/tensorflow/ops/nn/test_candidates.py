@@ -94,3 +94,31 @@ def test_dropout_by_a_seed():
     assert (first == 0).mean() == pytest.approx(0.25, abs=0.05)
     rows = np.asarray(tf.nn.experimental.stateless_dropout(x, 0.5, (1, 2), noise_shape=[50, 1]))
     assert (rows == rows[:, :1]).all()
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_classes_are_drawn_as_often_as_they_were_true(is_compiled):
+    """The expected counts are those of TensorFlow 2.21."""
+    true = np.array([[0, 1], [0, 2]])
+    sample = lambda: tf.random.learned_unigram_candidate_sampler(true, 2, 3, False, 5, seed=31 + is_compiled)  # noqa: E731
+    sample = tf.function(sample) if is_compiled else sample
+    found = [np.asarray(sample().true_expected_count) for _ in range(3)]
+    # Of 5, 9 and 13 weights class 0 has 1, 3 and 5, classes 1 and 2 have 1, 2 and 3.
+    np.testing.assert_allclose(found[0], [[0.6, 0.6], [0.6, 0.6]], rtol=1e-6)
+    np.testing.assert_allclose(found[1], [[1, 2 / 3], [1, 2 / 3]], rtol=1e-6)
+    np.testing.assert_allclose(found[2], [[15 / 13, 9 / 13], [15 / 13, 9 / 13]], rtol=1e-6)
+
+
+def test_calls_in_one_function_learn_by_themselves():
+    true = np.array([[0, 1]])
+
+    @tf.function
+    def sample():
+        first = tf.nn.learned_unigram_candidate_sampler(true, 2, 3, True, 5)
+        second = tf.nn.learned_unigram_candidate_sampler(true, 2, 3, True, 5)
+        return first.sampled_candidates, second.sampled_candidates
+
+    for _ in range(3):
+        assert [len(set(np.asarray(classes).tolist())) for classes in sample()] == [3, 3]
+    with pytest.raises(BadArgumentError, match="no more different samples than there are classes"):
+        tf.random.learned_unigram_candidate_sampler(true, 2, 9, True, 5)
