@@ -1,4 +1,4 @@
-"""Functions that take what no program can take, such as datasets out of a dataset, and run in Python (core layer)."""
+"""Functions that need what no program can, such as datasets out of a dataset, and run in Python (core layer)."""
 
 import warnings
 from collections.abc import Callable
@@ -26,8 +26,8 @@ def note_python_only(function: Callable[..., Any], keys: set[Any], key: object) 
     """
     if not keys:
         warnings.warn(
-            f"{shown(function)} takes datasets out of a dataset, which no program can: it runs in Python, operation "
-            "by operation. Put what computes in a function of its own, which is compiled.",
+            f"{shown(function)} takes datasets or text out of a dataset, or makes one of what it computes: it runs in "
+            "Python, operation by operation. Put what computes in a function of its own, which is compiled.",
             stacklevel=3,
         )
     if len(keys) >= _MOST:

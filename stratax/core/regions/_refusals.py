@@ -9,7 +9,7 @@ from stratax.errors import TracingError
 
 
 class PythonOnlyError(TracingError):
-    """A compiled function takes what no program can take and Python can: a dataset out of a dataset."""
+    """A compiled function needs what only Python can: datasets of datasets, of text, or of what it computes."""
 
 
 class Untraceable:

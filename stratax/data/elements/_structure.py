@@ -22,11 +22,12 @@ from stratax.base import pytrees
 from stratax.base.shown import cut, shown
 from stratax.base.tracing import TRACING
 from stratax.base.typing import TensorLike
+from stratax.core import regions
 from stratax.data.elements._array import Count, ElementArray
 from stratax.data.elements._composite import NAMESPACE, Composite, map_parts
 from stratax.data.elements._spec import Nested
 from stratax.data.elements._text import as_plain, encode_text, without_tensors
-from stratax.errors import DataError, TracingError
+from stratax.errors import DataError
 
 # An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order).
 Structure = Any
@@ -196,7 +197,7 @@ def as_array(value: object) -> Any:
     except TypeError as e:
         if not TRACING.get():
             raise
-        raise TracingError(
+        raise regions.PythonOnlyError(
             "A dataset is made of a value that a compiled function computes, or is given, and that has no content "
             f"while it is traced. Received: {shown(value)}. Make the dataset outside of the function and pass it, or "
             "go through the array itself: `for row in array`."
@@ -227,6 +228,8 @@ def _dtype_in(value: Any) -> np.dtype | None:
         return None
     for part in value:
         dtype = part.dtype if isinstance(part, ElementArray) else _dtype_in(part)
+        if {found, dtype} == {np.dtype(np.int32), np.dtype(np.int64)}:
+            found = dtype = np.dtype(np.int64)  # A constant that comes from a device is int32.
         if None not in (found, dtype) and found != dtype:
             raise DataError(
                 f"The parts of a list that becomes an array need one dtype. Received: {found} and {dtype} in "

@@ -23,14 +23,12 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.position import Feed
-from stratax.errors import OutOfRangeError, TracingError
+from stratax.errors import OutOfRangeError
 
 # Shape and dtype of each component.
 _Kind = tuple[tuple[tuple[int, ...], Any], ...]
 _TEXT_FIX = "Leave it out, or turn it into numbers, in a `map` before the iterator."
-_DATASET_FIX = (
-    "Flatten windows before: ds.flat_map(lambda window: window.batch(n)); or loop outside, and pass each."
-)
+_DATASET_FIX = "Flatten windows: ds.flat_map(lambda window: window.batch(n)); or loop outside, and pass each."
 
 
 def tracing_region() -> Any:
@@ -127,8 +125,7 @@ def _kind(block: Block, structure: Structure) -> _Kind:
         if not isinstance(leaf, (np.ndarray, np.generic)) or leaf.dtype.kind not in "biufcV":
             is_text = isinstance(leaf, bytes) or getattr(leaf, "dtype", None) is not None
             what, fix = ("text", _TEXT_FIX) if is_text else ("a Dataset", _DATASET_FIX)
-            # Of what is no number, functions that run in Python take datasets.
-            raise (TracingError if is_text else regions.PythonOnlyError)(
+            raise regions.PythonOnlyError(
                 "A compiled function takes numbers from a dataset, which devices compute with. Expected: components "
                 f"of numbers or booleans. Received: {name} is {what}. {fix}"
             )

@@ -69,6 +69,17 @@ class Folded:
             for spec, (name, content) in zip(self._specs, saved, strict=True)
         ]
 
+    def widen_like(self, other: "Folded") -> None:
+        """Give parts that come from a device 64 bits where a later state has them.
+
+        Args:
+            other: What the function has made of the same first state.
+        """
+        for index, spec in enumerate(other._specs):
+            if self._is_on_device[index] and _WIDE.get(str(self._specs[index].dtype)) == str(spec.dtype):
+                self._specs[index] = TensorSpec(self._specs[index].shape, spec.dtype)
+                self._leaves[index] = self._leaves[index].astype(spec.dtype)
+
     def follow(self, new: object) -> None:
         """Take the next state.
 
@@ -107,7 +118,8 @@ def _is_on_device(leaf: object) -> bool:
         return False
     import jax
 
-    return isinstance(leaf, jax.Array)
+    # A list is an array.
+    return any(map(_is_on_device, leaf)) if isinstance(leaf, list) else isinstance(leaf, jax.Array)
 
 
 def argument_of(element: PyTree) -> Any:

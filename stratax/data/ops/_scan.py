@@ -53,6 +53,8 @@ class Scan(Drawing, Trying):
         self._initial = initial
         self._function = function
         self._spec: Any = None
+        # The state behind the trial.
+        self._tried: Folded | None = None
 
     @property
     def spec(self) -> Any:
@@ -67,7 +69,11 @@ class Scan(Drawing, Trying):
 
     def fold(self) -> Folded:
         """Return the first state."""
-        return Folded(self._initial, "The state that the function given to scan returns")
+        folded = Folded(self._initial, "The state that the function given to scan returns")
+        if self._tried is not None:
+            # The first element may be made of the first state alone, and has the dtype of the others.
+            folded.widen_like(self._tried)
+        return folded
 
     def stream(self, run: PlanRun, passes: int) -> Cursor:
         """Open a pass from the first state on."""
@@ -102,6 +108,7 @@ class Scan(Drawing, Trying):
             lambda given: self._follow(folded, given),
             partial(self._call_folded, folded),
         )
+        self._tried = folded
 
     def _follow(self, folded: Folded, given: object) -> tuple[Row, Any]:
         if not isinstance(given, tuple | list) or len(given) != 2:

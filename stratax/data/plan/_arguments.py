@@ -10,12 +10,12 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.base.tracing import TRACING
-from stratax.core import known
+from stratax.core import known, regions
 from stratax.data.elements import AUTOTUNE
 from stratax.data.plan._cores import num_cores
 from stratax.data.plan._node import Node
 from stratax.data.plan._order import Order
-from stratax.errors import BadArgumentError, BadTypeError, DataError, TracingError
+from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _MAX_THREADS = 16
 
@@ -27,7 +27,7 @@ def as_count(name: str, value: object, minimum: int | None) -> int:
         number = operator.index(_read_held(value))
     except (TypeError, AttributeError) as e:
         if TRACING.get():
-            raise TracingError(
+            raise regions.PythonOnlyError(
                 f"{name} of a dataset in a compiled function has to be known while it is traced. Expected: a Python "
                 f"integer. Received: {name}={shown(value)}. Pass the dataset, or the number as an int, to the function."
             ) from e

@@ -287,16 +287,6 @@ def test_reduce_an_iterator_made_inside_and_a_dataset_made_inside():
     assert numbers([two(), two()]) == [[0, 1], [0, 1]]
     assert numbers([inside(), inside()]) == [10, 10]
 
-    @sx.function
-    def of_tracers(x):
-        result = 0.0
-        for row in sx.Dataset.from_tensor_slices(x):
-            result += row
-        return result
-
-    with pytest.raises(errors.TracingError, match=r"(?s)A dataset is made of a value.*for row in array"):
-        of_tracers(np.arange(3.0))
-
 
 def test_what_python_would_do_once_is_refused():
     for use in (list, lambda ds: [x + 1 for x in ds], lambda ds: dict(enumerate(list(ds)))):
@@ -458,19 +448,6 @@ def test_windows_of_a_dataset_are_bounded(monkeypatch):
 
     assert float(total(sx.Dataset.range(1000, output_type=np.float32))) == 499500
     assert max(counts) == 8
-
-
-def test_a_number_that_a_function_is_given_does_not_cut_a_dataset():
-    dataset = tf.data.Dataset.range(5)
-
-    @tf.function
-    def run(count):
-        return sum(1 for _ in range(2)) + dataset.take(count).cardinality()
-
-    with pytest.raises(
-        errors.TracingError, match="count of a dataset in a compiled function has to be known"
-    ):
-        run(np.int32(3))
 
 
 def test_optionals_of_several_shapes_say_how_to_go_through_them():

@@ -1,4 +1,4 @@
-"""Functions that take what no program can take, and so run in Python: datasets out of a dataset.
+"""Functions that need what no program can, and so run in Python: datasets out of a dataset, or of what they compute.
 
 The numbers are TensorFlow 2.21's, but for derivatives: there a loop over a dataset has none.
 """
@@ -12,7 +12,7 @@ import stratax.tf as tf
 from stratax.core import regions
 
 Dataset = tf.data.Dataset
-WARNING = "takes datasets out of a dataset.*Put what computes in a function of its own"
+WARNING = "takes datasets or text out of a dataset.*Put what computes in a function of its own"
 
 
 def windows(count=7, size=3):
@@ -220,3 +220,105 @@ class TestWindows:
 def test_what_is_traced_for_another_purpose_refuses_them():
     with pytest.raises(regions.PythonOnlyError, match=r"element is a Dataset\. Flatten windows before"):
         fold.jaxpr(windows())
+
+
+def fold_rows(x):
+    total = tf.constant(0.0)
+    for row in Dataset.from_tensor_slices(x * 2.0).batch(2):
+        total = total * 2.0 + tf.reduce_sum(row)
+    return total
+
+
+def sum_rows(x):
+    return Dataset.from_tensor_slices(x).reduce(tf.constant(0.0), lambda a, b: a + b)
+
+
+@pytest.mark.filterwarnings(f"ignore:.*{WARNING}")
+class TestDatasetsOfWhatAFunctionComputes:
+    def test_a_dataset_holds_the_values_of_each_call(self):
+        fold_them = tf.function(fold_rows)
+        assert float(fold_them(tf.constant([1.0, 2.0, 3.0]))) == 18.0
+        assert float(fold_them(tf.constant([1.0, 2.0, 4.0]))) == 20.0
+        assert (
+            float(tf.function(lambda x: tf.function(sum_rows)(x * 2.0) + 1.0)(tf.constant([1.0, 2.0]))) == 7.0
+        )
+        declared = tf.function(sum_rows, input_signature=[tf.TensorSpec([None], tf.float32)])
+        assert float(declared(tf.constant([1.0, 2.0]))) == 3.0
+
+    @pytest.mark.parametrize(
+        ("make", "elements"),
+        [
+            (Dataset.range, [0, 1, 2]),
+            (lambda count: Dataset.range(7).batch(count).map(lambda x: x[0]), [0, 3, 6]),
+            (lambda count: Dataset.range(9).skip(count).take(count), [3, 4, 5]),
+            (lambda count: Dataset.range(1).repeat(count), [0, 0, 0]),
+        ],
+    )
+    def test_a_number_that_a_function_is_given_counts(self, make, elements):
+        @tf.function
+        def fold(count):
+            total = zero()
+            for x in make(count):
+                total = total * 10 + x
+            return total
+
+        assert int(fold(tf.constant(3, tf.int64))) == int("".join(map(str, elements)))
+        assert int(fold(tf.constant(1, tf.int64))) in (0, 1, 123456)
+
+    def test_conditions_variables_and_tapes_see_it(self):
+        scale = tf.Variable(3.0)
+
+        @tf.function
+        def compute(x):
+            for row in Dataset.from_tensor_slices(x):
+                scale.assign_add(row)
+            with tf.GradientTape() as tape:
+                loss = Dataset.from_tensor_slices(x[:1] * 2.0).get_single_element() * scale
+            if tf.reduce_sum(x) > 2.0:
+                return tape.gradient(loss, scale), sum_rows(x)
+            return tape.gradient(loss, scale), tf.constant(-1.0)
+
+        assert [float(each) for each in compute(tf.constant([1.0, 2.0]))] == [2.0, 3.0]
+        assert [float(each) for each in compute(tf.constant([1.0, 0.0]))] == [2.0, -1.0]
+        assert float(scale) == 7.0
+
+    def test_replicas_make_them(self):
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+        total = tf.function(lambda x: strategy.reduce("SUM", strategy.run(sum_rows, args=(x,)), axis=None))
+        assert float(total(tf.constant([1.0, 2.0]))) == 6.0
+
+
+@pytest.mark.filterwarnings(f"ignore:.*{WARNING}")
+class TestText:
+    def test_loops_and_iterators_give_it(self):
+        words = Dataset.from_tensor_slices(["a", "bc", "d"])
+
+        @tf.function
+        def join(dataset):
+            text, count = tf.constant(""), 0
+            for number, word in dataset.enumerate():
+                if number > 1:
+                    break
+                text, count = text + word, count + tf.strings.length(word)
+            return text, count, dataset.reduce(tf.constant(""), lambda a, b: a + b)
+
+        text, count, whole = join(words)
+        assert (text.numpy(), int(count), whole.numpy()) == (b"abc", 3, b"abcd")
+        iterator = iter(words)
+        upper = tf.function(lambda: tf.strings.upper(next(iterator)))
+        assert [upper().numpy() for _ in range(3)] == [b"A", b"BC", b"D"]
+
+    def test_a_step_trains_with_the_numbers_beside_it(self):
+        scale, optimizer = tf.Variable(1.0), tf.keras.optimizers.SGD(0.1)
+        named = Dataset.from_tensor_slices({"name": ["a", "bc"], "x": [1.0, 2.0]}).batch(1)
+
+        @tf.function
+        def train(iterator):
+            for _ in tf.range(2):
+                element = next(iterator)
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_sum(scale * element["x"])
+                optimizer.apply_gradients([(tape.gradient(loss, scale), scale)])
+            return scale.read_value()
+
+        assert float(train(iter(named))) == pytest.approx(0.7)

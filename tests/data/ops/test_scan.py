@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import stratax.tf as tf
 from stratax import errors
 from stratax.data import Dataset
 
@@ -17,3 +18,13 @@ def test_a_state_goes_through_the_elements_in_their_order():
 def test_a_function_that_gives_no_pair_is_refused():
     with pytest.raises(errors.StrataxError, match="scan"):
         list(Dataset.range(2).scan(np.int64(0), lambda state, element: state + element))
+
+
+def test_a_list_is_a_state_of_constants_and_numbers():
+    # TensorFlow 2.21's answer; a constant of int64 is int32 on devices.
+    first = [tf.constant(0, tf.int64), tf.constant(1, tf.int64)]
+    scanned = Dataset.range(4).scan(first, lambda s, x: ([s[0] + x, s[1] * 2], s[0] + s[1]))
+    assert [int(element) for element in scanned] == [1, 2, 5, 11]
+    before = Dataset.range(4).scan(tf.constant(0, tf.int64), lambda s, x: (s + x, s))
+    assert [int(element) for element in before] == [0, 0, 1, 3]
+    assert next(iter(before)).dtype == tf.int64

@@ -236,7 +236,7 @@ def test_assertions_raise_where_they_stand(strategy, eagerly):
 
 
 # The numbers are TensorFlow 2.21's.
-@pytest.mark.filterwarnings("ignore:.*takes datasets out of a dataset")
+@pytest.mark.filterwarnings("ignore:.*takes datasets or text out of a dataset")
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_replicas_loop_over_windows(pair, is_compiled):
     with pair.scope():
