@@ -69,6 +69,7 @@ VARIABLE_METHODS = (
 
 ADDED = (
     "keras:Metric.reset_states",
+    "keras:Model.reset_states",
     f"{_OPTIMIZER}.lr",
     f"{_OPTIMIZER}.minimize",
     f"{_TRAINER}.fit_generator",
@@ -179,11 +180,15 @@ WIDENED = (
     f"{_JAX_TRAINER}.evaluate",
     f"{_JAX_TRAINER}.predict",
     f"{_JAX_TRAINER}.train_on_batch",
+    f"{_JAX_TRAINER}.test_on_batch",
     f"{_MODEL}.export",
     f"{_MODEL}.save",
     f"{_MODEL}.save_weights",
     f"{_MODEL}.load_weights",
+    "keras:callbacks.LearningRateScheduler.on_epoch_end",
     "keras:callbacks.ModelCheckpoint.__init__",
+    "keras:callbacks.ModelCheckpoint.on_epoch_end",
+    "keras:callbacks.ReduceLROnPlateau.on_epoch_end",
     "keras:Layer.__init_subclass__",
     "keras.utils:to_categorical",
     "keras.src.losses.losses:LossFunctionWrapper.call",

@@ -15,9 +15,7 @@ from typing import Any
 
 import keras
 
-from stratax.base.shown import shown
 from stratax.core import storage
-from stratax.errors import BadArgumentError
 from stratax.io import local_path, replace_file
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.checkpoints import conversion
@@ -179,11 +177,7 @@ def _checkpoint(original: Callable[..., Any]) -> Callable[..., Any]:
     def __init__(self: Any, filepath: Any, *args: Any, **kwargs: Any) -> None:
         names = ("monitor", "verbose", "save_best_only", "save_weights_only")
         weights_only = (dict(zip(names, args, strict=False)) | kwargs).get("save_weights_only", False)
-        if (period := kwargs.pop("period", 1)) != 1:
-            raise BadArgumentError(
-                f"ModelCheckpoint saves after every epoch or so many batches. Received: period={shown(period)}. Give "
-                "the number of batches as save_freq."
-            )
+        self.period, self.epochs_since_last_save = kwargs.pop("period", 1), 0
         kwargs.pop("options", None)
         # Keras 3 wants an ending here, and `save` takes folders and files of Keras 2's names.
         wanted = with_ending(filepath) if weights_only else f"{os.path.splitext(filepath)[0]}.keras"

@@ -24,6 +24,7 @@ from stratax.seams import keras2 as seam
 from stratax.seams.keras import is_in_layer
 from stratax.tensorflow.keras2 import (
     _added,
+    _callbacks,
     _files,
     _images,
     _logits,
@@ -74,6 +75,7 @@ def install() -> None:
         seam.add(f"{_TRAINER}.{name}_generator", _of_generator(name))
     seam.add(f"{_TRAINER}.compiled_loss", _compute_compiled_loss)
     seam.add(f"{_TRAINER}.compiled_metrics", property(_CompiledMetrics))
+    seam.add("keras:Model.reset_states", _reset_layers)
     seam.add("keras:Sequential.predict_classes", _predict_classes)
     seam.add("keras:Sequential.predict_proba", _predict_probabilities)
     seam.add("keras:Layer.apply", _apply)
@@ -129,6 +131,7 @@ def install() -> None:
     for path in seam.APPLICATIONS:
         seam.widen(path, _of_tensors)
     _added.install()
+    _callbacks.install()
     _files.install()
     _shapes.install()
     text_models.install()
@@ -142,7 +145,11 @@ def install_training() -> None:
     for name in ("evaluate", "predict"):
         seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
     seam.widen(f"{_JAX_TRAINER}.fit", lambda fit: _with_preparation(_as_compiled(fit)))
-    seam.widen(f"{_JAX_TRAINER}.train_on_batch", lambda train: tracebacks.shortened(_as_compiled(train)))
+    seam.widen(
+        f"{_JAX_TRAINER}.train_on_batch",
+        lambda train: tracebacks.shortened(_counting_on(_as_compiled(train))),
+    )
+    seam.widen(f"{_JAX_TRAINER}.test_on_batch", lambda test: tracebacks.shortened(_counting_on(test)))
     seam.widen(f"{_OPTIMIZER}.stateless_apply", compiled.of_trained_model)
 
 
@@ -297,6 +304,13 @@ def _without_locks(original: Any) -> Any:
 def _reset_states(self: keras.Metric) -> None:
     """Reset the metric, as `reset_state`."""
     self.reset_state()
+
+
+def _reset_layers(self: keras.Model) -> None:
+    """Have the layers that keep states from batch to batch begin anew, as Keras 2's `Model.reset_states`."""
+    for layer in self.layers:
+        if getattr(layer, "stateful", False) and hasattr(layer, "reset_states"):
+            layer.reset_states()
 
 
 def _learning_rate(self: Any) -> Any:
@@ -469,6 +483,23 @@ def _as_compiled(method: Callable[..., Any]) -> Callable[..., Any]:
                 compiled.set_trainable(changed)
 
     return train
+
+
+def _counting_on(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the metrics of a batch go on from those of the batches before, as Keras 2 does with `reset_metrics=False`."""
+
+    @functools.wraps(original)
+    def on_batch(self: Any, *args: object, reset_metrics: bool = True, **kwargs: object) -> Any:
+        if reset_metrics:
+            return original(self, *args, **kwargs)
+        # Both trainers ask the model for it, around Keras' own bookkeeping of attributes.
+        self.__dict__["reset_metrics"] = lambda: None
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            del self.__dict__["reset_metrics"]
+
+    return on_batch
 
 
 def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
