@@ -90,6 +90,7 @@ ADDED = (
     "keras:Layer.input_shape",
     "keras:Layer.output_shape",
     *(f"{_VARIABLE}.{name}" for name in VARIABLE_METHODS),
+    f"{_VARIABLE}.__iter__",
 )
 # Layers whose sizes have to be of type `int`.
 SIZED = tuple(
@@ -153,6 +154,8 @@ WIDENED = (
     "keras.src.backend:compute_output_spec",
     "keras:Optimizer.__init_subclass__",
     f"{_VARIABLE}.dtype",
+    f"{_VARIABLE}.__bool__",
+    *(f"{_VARIABLE}.__{side}{name}__" for name in ("and", "or", "xor") for side in ("", "r")),
     f"{_VARIABLE}.__eq__",
     f"{_VARIABLE}.__hash__",
     f"{_VARIABLE}.assign",

@@ -10,19 +10,21 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import keras
 
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
+from stratax.base.tracing import is_traced as is_traced
 from stratax.base.typing import TensorLike
 from stratax.core import regions
 from stratax.core.control import _body, _driven, _growing, _locals
 from stratax.core.control._locals import as_predicate
 
 
-def is_traced(value: object) -> bool:
-    """Return whether `value` is known only when the compiled program runs."""
-    return isinstance(value, jax.core.Tracer)
+def read(condition: Any) -> Any:
+    """Return the value of a variable that is a condition, and anything else as it is."""
+    return condition.value if isinstance(condition, keras.Variable) else condition
 
 
 # The operand and the result of the last `not` on an array.
@@ -31,6 +33,7 @@ _LAST_NEGATION: Slot[tuple[Any, Any]] = Slot("last negation", (None, None))
 
 def not_(operand: object) -> Any:
     """Return `not operand`, also of an array."""
+    operand = read(operand)
     if not is_traced(operand):
         return not operand
     result = jnp.logical_not(as_predicate(operand, "not"))
@@ -42,22 +45,23 @@ def not_(operand: object) -> Any:
 
 def and_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
     """Return `left and right`. Of arrays both sides are evaluated."""
-    value = left()
+    value = read(left())
     if not is_traced(value):
         return value and right()
-    return jnp.logical_and(as_predicate(value, "and"), as_predicate(right(), "and"))
+    return jnp.logical_and(as_predicate(value, "and"), as_predicate(read(right()), "and"))
 
 
 def or_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
     """Return `left or right`. Of arrays both sides are evaluated."""
-    value = left()
+    value = read(left())
     if not is_traced(value):
         return value or right()
-    return jnp.logical_or(as_predicate(value, "or"), as_predicate(right(), "or"))
+    return jnp.logical_or(as_predicate(value, "or"), as_predicate(read(right()), "or"))
 
 
 def if_exp(condition: object, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:
     """Return `if_true if condition else if_false`."""
+    condition = read(condition)
     if not is_traced(condition) or regions.current_region() is None:
         return if_true() if condition else if_false()
     # A local without a name, which both sides assign: the expression becomes an `if` statement.
@@ -107,7 +111,7 @@ def if_stmt(
     Raises:
         TracingError: If the condition is an array and the branches leave a local with different types.
     """
-    parent = regions.current_region()
+    parent, condition = regions.current_region(), read(condition)
     # Under a `jax.jit` of the user's own there is no region; Python's `if` then raises JAX's error.
     if not is_traced(condition) or parent is None:
         taken, other = (body, orelse) if condition else (orelse, body)

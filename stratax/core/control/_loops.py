@@ -110,7 +110,7 @@ def while_stmt(
     if parent is None and _growing.is_watched("while", body, get_state, set_state):
         return
     while True:
-        keep_going = test()
+        keep_going = _conditions.read(test())
         if parent is not None and _conditions.is_traced(keep_going):
             break
         if not keep_going:

@@ -46,13 +46,15 @@ def declare_argument(name: str, value: Any, spec: Any) -> Any:
         return known.declare_text(name, value, spec, _fits)
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
     value = value.value if isinstance(value, keras.Variable) else value
-    given = value
-    if not isinstance(value, jax.Array):
+    # Of replicas: it has a component for each, and `element_spec` has the rows of all.
+    given, is_divided = value, hasattr(value, "num_components")
+    shape = (*(spec.shape or ())[:1], *value.shape[1:]) if is_divided else np.shape(value)
+    if not is_divided and not isinstance(value, jax.Array):
         array = np.asarray(value)
         kinds = "b" if dtype.kind == "b" else "biu" if dtype.kind in "iu" else "biufcV"
         if array.dtype.kind in kinds:
             value = array.astype(dtype)
-    if getattr(value, "dtype", None) != dtype or not _fits(np.shape(value), spec):
+    if getattr(value, "dtype", None) != dtype or not _fits(shape, spec):
         raise errors.BadTypeError(
             f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
             f"Received: {shown(given)}. Cast or reshape it, or declare another tf.TensorSpec."

@@ -61,11 +61,7 @@ class DistributedDataset:
         return self._source.element_spec
 
     def convert_composites(self, function: Convert) -> None:
-        """Have sparse and ragged components made something else before they are divided among the replicas.
-
-        Args:
-            function: Gives an array, or the component as it is.
-        """
+        """Have a function make arrays of sparse and ragged components before they are divided among the replicas."""
         self._source.convert_composites(function)
 
     def with_preparation(
@@ -206,21 +202,17 @@ class DistributedIterator(Stream):
         return steps.wrap(self._placing.place(columns, steps.kind, is_stacked=True))
 
     def pass_over(self, count: int) -> None:
-        """Read steps and drop them; all workers do so together.
-
-        Args:
-            count: How many.
-
-        Raises:
-            OutOfRangeError: There are fewer.
-        """
+        """Read steps and drop them, all workers together; raise `OutOfRangeError` if there are fewer."""
         if self._is_closed:
             raise _make_closed_error()
         _pass_over(self._feed, count)
 
     def get_next(self) -> Any:
-        """Take the next element. TensorFlow's other name for `next(iterator)`."""
-        return next(self)
+        """Take the next element, as `next(iterator)`; at the end, raise `OutOfRangeError`, as TensorFlow's."""
+        try:
+            return next(self)
+        except StopIteration:
+            raise errors.OutOfRangeError("The dataset has no more elements.") from None
 
     def get_state(self) -> dict[str, Any]:
         """Return the position behind the last element that was taken, as a small dict that JSON can hold.

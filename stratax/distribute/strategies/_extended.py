@@ -286,13 +286,15 @@ class StrategyExtended:
     def call_for_each_replica(
         self, fn: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Call a function once per replica as a part of the program that is being traced.
+        """Call a function once per replica as a part of the program that is being traced; outside of one, as `run`.
 
         Args:
             fn: The function of one replica.
             args: Its positional arguments; of every `PerReplica` in them it gets the replica's component.
             kwargs: Its keyword arguments, likewise.
         """
+        if regions.current_region() is None:
+            return self._strategy.run(fn, args, kwargs)
         return self._execution.call_for_each_replica(fn, args, kwargs or {})
 
     def place_program(self) -> None:

@@ -29,6 +29,7 @@ from stratax.tensorflow.keras2 import (
     _images,
     _logits,
     _shapes,
+    _variables,
     compiled,
     exported,
     layer_text,
@@ -134,6 +135,7 @@ def install() -> None:
     _callbacks.install()
     _files.install()
     _shapes.install()
+    _variables.install()
     text_models.install()
     exported.install()
 

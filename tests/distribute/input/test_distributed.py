@@ -363,3 +363,32 @@ def test_workers_shards_of_a_shuffled_dataset_are_all_of_it_and_nothing_twice(fo
             seen += [int(n) for c in four.experimental_local_results(step) for n in np.ravel(c)]
     assert sorted(seen) == list(range(29))
     assert seen != sorted(seen)
+
+
+@pytest.mark.parametrize("rows", [8, 9])
+def test_the_spec_of_a_distributed_dataset_declares_a_functions_argument(four, rows):
+    dataset = sx.data.Dataset.from_tensor_slices({"x": np.ones([rows, 3], np.float32)}).batch(4)
+    batches = four.experimental_distribute_dataset(dataset)
+
+    @sx.function(input_signature=[batches.element_spec])
+    def step(batch):
+        return four.run(lambda x: jnp.sum(x), args=(batch["x"],))
+
+    total = sum(float(four.reduce("sum", step(batch), axis=None)) for batch in batches)
+    assert total == 3.0 * rows
+
+    @sx.function(input_signature=[sx.data.TensorSpec([None, 2])])
+    def other(x):
+        return x
+
+    with pytest.raises(errors.BadTypeError, match="does not fit its signature"):
+        other(next(iter(batches))["x"])
+
+
+def test_get_next_says_that_there_is_no_more_as_tensorflow(four):
+    iterator = iter(four.experimental_distribute_dataset(sx.data.Dataset.range(4).batch(4)))
+    iterator.get_next()
+    with pytest.raises(errors.OutOfRangeError, match="no more elements"):
+        iterator.get_next()
+    with pytest.raises(StopIteration):
+        next(iterator)

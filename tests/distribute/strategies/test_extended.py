@@ -85,3 +85,9 @@ def test_parts_can_be_exchanged_one_by_one():
     assert variable.value.devices() == {jax.devices()[3]}
     assert not strategy.extended.membership.is_chief
     assert float(strategy.run(lambda: variable + 1)) == 2.0
+
+
+def test_replicas_are_called_for_outside_of_programs(strategy):
+    value = strategy.extended.call_for_each_replica(lambda x: x + 1.0, args=(2.0,))
+    found = [float(each) for each in strategy.experimental_local_results(value)]
+    assert found == [3.0] * strategy.num_replicas_in_sync
