@@ -171,3 +171,10 @@ def test_an_import_of_what_is_not_there_says_what_the_attribute_would_say(statem
 def test_a_program_may_ask_for_preprocessing_before_anything_else_of_keras():
     program = "import stratax.tf as tf; print(tf.keras.preprocessing.sequence.skipgrams([1, 2], 3, seed=1)[1] != [])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "True\n"
+
+
+@pytest.mark.parametrize("first", ["executing_eagerly()", "init_scope()", "OptionalSpec"])
+def test_a_program_may_ask_for_names_of_tracing_before_anything_else(first):
+    # These modules import Keras while they run, which imports what this library adds to it.
+    program = f"import stratax.tf as tf; tf.{first}; print(tf.function(lambda: tf.constant(3))().numpy())"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "3\n"

@@ -40,17 +40,19 @@ class SparseTensor(Composite):
                [6, 0]])
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_num_fixed", "_parts")
 
     def __init__(self, indices: object, values: object, dense_shape: object) -> None:
         pytrees.tell_jax()
+        self._num_fixed: int | None = None
         self._parts = _as_part(indices, np.int64), _as_part(values), _as_part(dense_shape, np.int64)
 
     @classmethod
-    def of_parts(cls, parts: Iterable[Any]) -> "SparseTensor":
-        """Make one of indices, values and dense shape as they are."""
+    def of_parts(cls, parts: Iterable[Any], num_fixed: int | None = None) -> "SparseTensor":
+        """Make one of indices, values and dense shape as they are; `num_fixed` sizes are alike in all made like it."""
+        pytrees.tell_jax()
         made = cls.__new__(cls)
-        made._parts = tuple(parts)  # type: ignore[assignment]
+        made._num_fixed, made._parts = num_fixed, tuple(parts)  # type: ignore[assignment]
         return made
 
     @property
@@ -94,8 +96,9 @@ class SparseTensor(Composite):
 
     @property
     def spec(self) -> "SparseTensorSpec":
-        """What describes it."""
-        return SparseTensorSpec(self.shape, self.dtype)
+        """What describes it, and others made like it."""
+        fixed = self.shape[: self._num_fixed]
+        return SparseTensorSpec([*fixed, *[None] * (self.ndim - len(fixed))], self.dtype)
 
     def numpy(self) -> np.ndarray:
         """Return the dense array."""
@@ -108,7 +111,7 @@ class SparseTensor(Composite):
         # An empty list of indices has lost its second dimension.
         indices = indices if indices.size else indices.reshape(0, len(shape))
         _check_parts(indices, values, tuple(shape.tolist()))
-        return SparseTensor(indices, values, shape)
+        return SparseTensor.of_parts((indices, values, shape), self._num_fixed)
 
     def with_values(self, new_values: Any) -> "SparseTensor":
         """Return the same indices with other values.
@@ -389,13 +392,10 @@ def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
         )
 
 
-def _to_parts(sparse: SparseTensor) -> tuple[tuple[Any, Any, Any], None]:
-    return sparse.parts, None
-
-
-def _of_parts(_: None, parts: Sequence[Any]) -> SparseTensor:
-    return SparseTensor.of_parts(parts)
-
-
-optree.register_pytree_node(SparseTensor, _to_parts, _of_parts, namespace=NAMESPACE)
-pytrees.register(SparseTensor, _to_parts, _of_parts)
+optree.register_pytree_node(
+    SparseTensor,
+    lambda sparse: (sparse.parts, sparse._num_fixed),
+    lambda num_fixed, parts: SparseTensor.of_parts(parts, num_fixed),
+    namespace=NAMESPACE,
+)
+pytrees.register(SparseTensor, lambda x: (x.parts, None), lambda _, parts: SparseTensor.of_parts(parts))

@@ -232,13 +232,14 @@ class VarLenFeature(ParsedFeature):
     def one(self, values: np.ndarray | None, where: Where) -> SparseTensor:
         """Return a SparseTensor of shape `(values,)`."""
         values = np.empty(0, self.kind.dtype) if values is None else values
-        return SparseTensor(np.arange(len(values))[:, None], values, np.array([len(values)]))
+        # Their number is no other one's.
+        return SparseTensor.of_parts((np.arange(len(values))[:, None], values, np.array([len(values)])), 0)
 
     def many(self, ragged: Ragged, where: Where) -> SparseTensor:
         """Return a SparseTensor of shape `(examples, most values)`."""
         indices = places_in_rows(ragged.counts)
         shape = np.array([len(ragged.counts), int(ragged.counts.max(initial=0))])
-        return SparseTensor(indices, ragged.values, shape)
+        return SparseTensor.of_parts((indices, ragged.values, shape), 1)
 
 
 def _set(feature: object, **values: object) -> None:

@@ -19,7 +19,7 @@ from stratax.data.examples._example import Example
 from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
 from stratax.data.examples._values import BYTES, KINDS, FeatureKind, Ragged, Where, error_about
 from stratax.data.vectorise import BatchToCome, CannotVectorise, ResultPart, gives_tensors
-from stratax.errors import BadArgumentError, BadTypeError, DataLossError
+from stratax.errors import BadArgumentError, BadTypeError
 
 Parsed = dict[str, Any]
 _SHOWN_BYTES = 32
@@ -50,8 +50,7 @@ def parse_single_example(
         `features`, on the host.
 
     Raises:
-        DataLossError: `serialized` is no Example.
-        DataError: A feature is missing, of another dtype or of another size; the message names it.
+        DataError: `serialized` is no Example, or a feature is missing, of another dtype or of another size; the message names it.
         BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
         BadTypeError: `serialized` is not `bytes`, or `features` not made of features.
 
@@ -99,8 +98,8 @@ def parse_example(
         `(examples, most values)` for a `VarLenFeature`.
 
     Raises:
-        DataLossError: A record is no Example; the message gives its index in the batch.
-        DataError: A feature is missing, of another dtype or of another size; the message names it and the index.
+        DataError: A record is no Example, or a feature is missing, of another dtype or of another size; the message
+            names it and the index.
         BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
         BadTypeError: `serialized` is not made of `bytes`, or `features` not of features.
 
@@ -245,7 +244,7 @@ def make_ragged(column: Sequence[np.ndarray | None], kind: FeatureKind) -> Ragge
 
 
 def decode_message(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
-    """Return a message of a class; raise a DataLossError that gives the index if `data` is none."""
+    """Return a message of a class; raise a DataError that gives the index if `data` is none."""
     try:
         return message.FromString(data)
     except DecodeError as e:
@@ -256,7 +255,6 @@ def decode_message(message: Any, data: bytes, index: int, *, single: bool = Fals
             f"Received: {len(data)} bytes that begin with {shown(data[:_SHOWN_BYTES])}. Check what the file "
             "holds, and that "
             "its compression_type is right.",
-            DataLossError,
         ) from e
 
 

@@ -65,8 +65,8 @@ def parse_single_sequence_example(
         On the host.
 
     Raises:
-        DataLossError: `serialized` is no SequenceExample.
-        DataError: A feature or a feature list is missing, of another dtype or of another size; the message names it.
+        DataError: `serialized` is no SequenceExample, or a feature or a feature list is missing, of another dtype or of
+            another size; the message names it.
         BadArgumentError: Neither kind of features is given, or one stands where it can't.
         BadTypeError: `serialized` is not `bytes`, or something is no feature.
     """
@@ -114,8 +114,8 @@ def parse_sequence_example(
         each `FixedLenSequenceFeature`. On the host.
 
     Raises:
-        DataLossError: A record is no SequenceExample; the message gives its index in the batch.
-        DataError: A feature or a feature list is missing, of another dtype or of another size.
+        DataError: A record is no SequenceExample; the message gives its index in the batch. Or a feature or a feature
+            list is missing, of another dtype or of another size.
         BadArgumentError: Neither kind of features is given, or one stands where it can't.
         BadTypeError: `serialized` is not made of `bytes`, or something is no feature.
     """
@@ -254,11 +254,11 @@ def _sparse(steps: _Steps) -> SparseTensor:
     within = places_in_rows(steps.counts)
     indices = np.concatenate([positions[within[:, 0]], within[:, 1:]], axis=1)
     longest, most = int(steps.lengths.max(initial=0)), int(steps.counts.max(initial=0))
-    return SparseTensor(indices, steps.values, np.array([len(steps.lengths), longest, most]))
+    return SparseTensor.of_parts((indices, steps.values, np.array([len(steps.lengths), longest, most])), 1)
 
 
 def _first(found: Any) -> Any:
     """Return what a batch of one record holds."""
     if isinstance(found, SparseTensor):
-        return SparseTensor(found.indices[:, 1:], found.values, found.dense_shape[1:])
+        return SparseTensor.of_parts((found.indices[:, 1:], found.values, found.dense_shape[1:]), 0)
     return found[0]

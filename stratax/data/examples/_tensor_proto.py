@@ -12,7 +12,7 @@ from stratax.base.typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
 from stratax.data.vectorise import gives_tensors
-from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
+from stratax.errors import BadArgumentError, BadTypeError, DataError
 from stratax.io import TENSOR_TYPES, TYPES_BY_NUMBER, VALUE_FIELDS, DataType, list_values, make_messages
 
 # A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
@@ -116,8 +116,7 @@ def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = Non
 
     Raises:
         BadTypeError: `serialized` is not `bytes`.
-        DataLossError: They are no `TensorProto`, or its parts do not agree.
-        DataError: It holds another dtype.
+        DataError: They are no `TensorProto`, its parts do not agree, or it holds another dtype.
     """
     data = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
     if not isinstance(data, bytes):
@@ -145,7 +144,7 @@ def _decode(data: bytes) -> Any:
     try:
         return _TensorProto.FromString(data)
     except DecodeError as e:
-        raise DataLossError(
+        raise DataError(
             f"The bytes are not a serialized tensor, or they are damaged ({e}). Expected: what serialize_tensor gave. "
             f"Received: {len(data)} bytes. Use decode_raw for bare numbers."
         ) from e
@@ -188,7 +187,7 @@ def _fill(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _raise_damaged(data: bytes, what: str) -> NoReturn:
-    raise DataLossError(
+    raise DataError(
         f"A serialized tensor is damaged, or made by something else: {what}. Expected: what serialize_tensor gave. "
         f"Received: {len(data)} bytes."
     )

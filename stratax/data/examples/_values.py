@@ -73,9 +73,9 @@ class Where(NamedTuple):
         return f"Feature {shown(self.feature)} of {place}{named}"
 
 
-def error_about(index: int, message: str, kind: type[DataError] = DataError) -> DataError:
+def error_about(index: int, message: str) -> DataError:
     """Return an error that one Example of a batch is to blame for, with its index."""
-    error = kind(message)
+    error = DataError(message)
     error.element = index
     return error
 

@@ -14,7 +14,7 @@ import keras
 from stratax.base.shown import shown
 from stratax.base.surroundings import Slot
 from stratax.base.typing import Array, PyTree, TensorLike
-from stratax.core.regions import outside_scopes
+from stratax.core import regions
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 
@@ -172,7 +172,7 @@ def _add_metric(self: keras.Layer, value: TensorLike, name: str | None = None, *
     metric = next((each for each in self._metrics if each.name == name), None)
     if metric is None:
         # A call that is traced is the first that says it.
-        with outside_scopes():
+        with regions.outside_scopes():
             metric = keras.metrics.Mean(name)
         # Past Keras' lock on what is built.
         self._metrics.append(metric)

@@ -15,7 +15,7 @@ from keras.optimizers.schedules import LearningRateSchedule
 
 from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
-from stratax.core.regions import outside_scopes
+from stratax.core import regions
 from stratax.errors import BadArgumentError
 
 # By these a class is told that follows the rules of Keras 2.
@@ -127,7 +127,7 @@ class OptimizerV2(keras.optimizers.Optimizer):
 
     def _begin_state(self, variables: Sequence[keras.Variable]) -> None:
         # The first step may be one that is compiled; what a subclass computes here are first values.
-        with outside_scopes():
+        with regions.outside_scopes():
             self._create_hypers()
             self._create_slots(variables)
 

@@ -5,6 +5,7 @@ import pytest
 
 from stratax.data import (
     BytesList,
+    Dataset,
     Example,
     Feature,
     Features,
@@ -15,6 +16,7 @@ from stratax.data import (
     RaggedFeature,
     SparseFeature,
     SparseTensor,
+    SparseTensorSpec,
     VarLenFeature,
     parse_example,
     parse_single_example,
@@ -207,7 +209,7 @@ def test_an_error_names_the_feature_the_example_what_was_expected_and_what_was_r
     with pytest.raises(DataError, match=rf"'a' of Example {size - 1} .*Expected: 1 value.*Received: 0 value"):
         parse_example([*good, record(a=int64())], features)
     with pytest.raises(
-        DataLossError, match=rf"Record {size - 1} of the batch is not a serialized Example.*9 bytes"
+        DataError, match=rf"Record {size - 1} of the batch is not a serialized Example.*9 bytes"
     ):
         parse_example([*good, b"not proto"], features)
 
@@ -218,8 +220,22 @@ def test_an_error_of_a_single_example():
         parse_single_example(record(), features)
     with pytest.raises(DataError, match=r"'a' of the Example .named 'first'. has another number of values"):
         parse_single_example(record(a=int64(1, 2)), features, "first")
-    with pytest.raises(DataLossError, match="The record is not a serialized Example"):
+    with pytest.raises(DataError, match="The record is not a serialized Example") as caught:
         parse_single_example(b"not proto", features)
+    # TensorFlow's is an InvalidArgumentError, which `except DataLossError` (a damaged file) does not catch.
+    assert not isinstance(caught.value, DataLossError)
+
+
+@pytest.mark.parametrize("is_indexable", [True, False])
+def test_the_spec_of_values_of_any_number_leaves_their_number_open(is_indexable):
+    records = Dataset.from_tensor_slices([record(a=int64(1, 2)), record(a=int64(3)), record(a=int64(4, 5))])
+    source = records if is_indexable else records.filter(lambda _: True)
+    features = {"a": VarLenFeature("int64")}
+    one = source.map(lambda text: parse_single_example(text, features))
+    assert one.element_spec == {"a": SparseTensorSpec([None], "int64")}
+    assert one.batch(2, drop_remainder=True).element_spec == {"a": SparseTensorSpec([2, None], "int64")}
+    many = source.batch(3, drop_remainder=True).map(lambda texts: parse_example(texts, features))
+    assert many.element_spec == {"a": SparseTensorSpec([3, None], "int64")}
 
 
 def test_names_of_examples_stand_in_messages():

@@ -14,7 +14,7 @@ from stratax.data import (
     parse_sequence_example,
     parse_single_sequence_example,
 )
-from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
+from stratax.errors import BadArgumentError, BadTypeError, DataError
 from tests.data.examples.test_parse import floats, int64, records_of, strings
 
 
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_named(parse):
         parse(record({}, {"v": [floats(1)]}), None, {"v": VarLenFeature("int64")})
     with pytest.raises(DataError, match="Feature 'c' of .* is required but missing"):
         parse(record({}, {}), CONTEXT, None)
-    with pytest.raises(DataLossError, match="ecord.* is not a serialized SequenceExample"):
+    with pytest.raises(DataError, match="ecord.* is not a serialized SequenceExample"):
         parse(b"not proto", CONTEXT, None)
     with pytest.raises(BadArgumentError, match="at least one feature"):
         parse(FIRST, None, {})
