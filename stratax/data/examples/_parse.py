@@ -50,7 +50,8 @@ def parse_single_example(
         `features`, on the host.
 
     Raises:
-        DataError: `serialized` is no Example, or a feature is missing, of another dtype or of another size; the message names it.
+        DataError: `serialized` is no Example, or a feature is missing, of another dtype or of another size, which the
+            message names.
         BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
         BadTypeError: `serialized` is not `bytes`, or `features` not made of features.
 

@@ -18,7 +18,7 @@ from stratax.data.elements import Rank, SparseTensor, as_array, if_constant, siz
 from stratax.errors import BadArgumentError, CastError
 from stratax.tensorflow.ops.arrays import indexing
 from stratax.tensorflow.ops.calls import labels
-from stratax.tensorflow.ops.calls._computed import whole_number, with_lists_alike
+from stratax.tensorflow.ops.calls._computed import is_host_call, whole_number, with_lists_alike
 from stratax.tensorflow.ops.calls._eager import NOT_COMPUTED, EagerPrograms, Jax
 from stratax.tensorflow.ops.calls._host import (
     ARRAY,
@@ -414,6 +414,8 @@ def gather(
 def _gather(params: TensorLike, indices: TensorLike, axis: int) -> Any:
     if type(indices) is list and set(map(type, indices)) == {int}:
         indices = np.asarray(indices)
+    if isinstance(params, list | tuple) and is_host_call(params, indices):
+        params = as_array(params)
     check_indices([indices], [np.shape(params)[axis]])
     if type(params) is Jax.array:
         is_wide = isinstance(indices, np.ndarray) and indices.dtype.kind in "iu"

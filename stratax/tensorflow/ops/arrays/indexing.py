@@ -16,7 +16,7 @@ from stratax.base.indices import check_indices, dim_of, is_known
 from stratax.base.shown import shown
 from stratax.base.tracing import is_symbolic_size, is_traced, is_tracing
 from stratax.base.typing import Array, DTypeLike, TensorLike
-from stratax.data.elements import if_constant, sizes_of
+from stratax.data.elements import as_array, if_constant, sizes_of
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tensorflow.ops.arrays.left_out import is_looking
 from stratax.tensorflow.ops.calls import naming
@@ -78,7 +78,8 @@ def slice(input_: Any, begin: Any, size: Any) -> Any:
 
 
 def _array(value: object) -> Any:
-    return np.asarray(value) if is_host_call(value) else on_device(value)
+    # Of a list of numbers NumPy makes 64 bits.
+    return as_array(value) if is_host_call(value) else on_device(value)
 
 
 def _parts(begin: Any) -> list[Any]:

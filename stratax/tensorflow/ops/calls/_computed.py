@@ -170,7 +170,8 @@ def require_known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
             f"The shape of the result depends on the values of `{name}`, which are known only when the compiled "
             f"program runs. Expected: an array whose values are known. Received: {name}={shown(value)}. {remedy}"
         )
-    return np.asarray(value)
+    # Of a list of numbers NumPy makes 64 bits.
+    return np.asarray(as_array(value) if isinstance(value, list | tuple) else value)
 
 
 def whole_number(name: str, value: Any, remedy: str = "Pass an int.") -> int:

@@ -16,7 +16,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import if_constant
 from stratax.errors import BadTypeError
-from stratax.tensorflow.ops.calls._computed import call_with_library, check_axis, dtype_in
+from stratax.tensorflow.ops.calls._computed import call_with_library, check_axis, dtype_in, is_host_call
 from stratax.tensorflow.ops.calls._host import is_on_host
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -192,7 +192,7 @@ def argmin(input: TensorLike, axis: int | None = None, output_type: DTypeLike = 
 def _arg(numpy_function: Any, device_function: Any, x: TensorLike, axis: int | None, dtype: DTypeLike) -> Any:
     # NumPy would look for the largest of all elements.
     axis = 0 if axis is None else axis
-    if is_on_host(x):
+    if is_on_host(x) or (isinstance(x, list | tuple) and is_host_call(x)):
         return numpy_function(x, axis=axis).astype(as_dtype(dtype))
     return ops.cast(device_function(_on_device(x), axis=axis), device_dtype(dtype))
 

@@ -243,3 +243,22 @@ def test_a_loss_that_decides_by_how_many_are_chosen_trains_as_in_tensorflow(devi
 def test_what_is_not_known_of_such_sizes_is_refused(call):
     with pytest.raises(BadTypeError, match="only when the compiled program runs"):
         tf.function(lambda x: call(tf.boolean_mask(x, x > 0)))(tf.constant(ROWS[0]))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: tf.gather([1, 2], x), "int32"),
+        (lambda x: tf.gather([1.5, 2.5], x), "float32"),
+        (lambda x: tf.unique([1, 1, 2]).y, "int32"),
+        (lambda x: tf.slice([1, 2, 3], [1], [2]), "int32"),
+        (lambda x: tf.boolean_mask([1, 2], [True, False]), "int32"),
+        (lambda x: tf.boolean_mask([1.5, 2], [True, False]), "float32"),
+        (lambda x: tf.dynamic_partition([1, 2], [0, 1], 2)[0], "int32"),
+        (lambda x: tf.argmax([1, 2]), "int64"),
+    ],
+)
+def test_lists_in_mapped_functions_have_the_dtypes_of_tensorflow(function, expected):
+    dataset = tf.data.Dataset.range(2).map(function)
+    assert dataset.element_spec.dtype == expected
+    assert next(iter(dataset)).dtype == expected
