@@ -76,15 +76,8 @@ def if_exp(condition: object, if_true: Callable[[], Any], if_false: Callable[[],
     def set_state(state: Sequence[Any]) -> None:
         values[:] = state
 
-    if_stmt(
-        condition,
-        assign(if_true),
-        assign(if_false),
-        lambda: tuple(values),
-        set_state,
-        (f"... if {text} else ...",),
-        1,
-    )
+    names = (f"... if {text} else ...",)
+    if_stmt(condition, assign(if_true), assign(if_false), lambda: tuple(values), set_state, names, 1)
     return values[0]
 
 
@@ -119,7 +112,8 @@ def if_stmt(
             taken()
         return
     # Both branches begin from these; each would otherwise see what the other has assigned.
-    entry = list(get_state())
+    entry = _put_together(get_state())
+    set_state(entry)
     on_true, on_false = _narrow(condition, entry, names)
     predicate = as_predicate(condition, "if")
     branches = (
@@ -159,9 +153,8 @@ def _trace(
     def body(_: list[Any]) -> list[Any]:
         set_state(entry)
         branch()
-        # A branch works on the function's own locals (AutoGraph's `nonlocal`): they are read here, and put back
-        # behind both.
-        state.extend(_locals.read_variables(get_state(), entry))
+        # The function's own locals (AutoGraph's `nonlocal`): they are read here, and put back behind both.
+        state.extend(_put_together(_locals.read_variables(get_state(), entry), entry))
         leaves = [leaf for leaf in jax.tree.leaves(state) if _locals.is_array(leaf)]
         arrays.update({id(leaf): position for position, leaf in enumerate(leaves)})
         return leaves + [region.final_value(variable) for variable in region.writes.values()]
@@ -274,12 +267,11 @@ class _Merge:
             # Equal Python numbers stay Python's, so that shapes can still be made of them.
             if one is other or _is_same_number(one, other):
                 continue
-            if isinstance(one, _growing.Unallocated) and _locals.is_array(other):
-                found = _locals.describe(path, other)
-                positions[position] = self._add((None, self._if_false[id(other)]), found)
-            elif isinstance(other, _growing.Unallocated) and _locals.is_array(one):
-                found = _locals.describe(path, one)
-                positions[position] = self._add((self._if_true[id(one)], None), found)
+            if isinstance(one, _growing.Unallocated) != isinstance(other, _growing.Unallocated):
+                from stratax.core.control import _written
+
+                places, array = _written.join(path, one, other, self._if_true, self._if_false)
+                positions[position] = self._add(places, _locals.describe(path, array))
             elif _locals.is_array(one) and _locals.is_array(other):
                 positions[position] = self._join(path, one, other)
             elif not _locals.same_constant(one, other):
@@ -305,6 +297,15 @@ class _Merge:
     def _add(self, positions: tuple[int | None, int | None], leaf: _locals.Leaf) -> int:
         self.outputs.append(_Output(positions, leaf))
         return len(self.outputs) - 1
+
+
+def _put_together(state: Sequence[Any], before: Sequence[Any] = ()) -> list[Any]:
+    is_growing = lambda value: isinstance(value, _growing.Growing)  # noqa: E731
+    if not any(map(is_growing, jax.tree.leaves(list(state), is_leaf=is_growing))):
+        return list(state)
+    from stratax.core.control import _written
+
+    return _written.put_together(state, before)
 
 
 def _is_same_number(one: object, other: object) -> bool:
@@ -333,8 +334,7 @@ def _run(
             }
             outputs = [_output(output, results, number) for output in merge.outputs]
             return outputs + [
-                # A variable that this branch leaves alone keeps its value: both branches of `jax.lax.cond` have to
-                # give the same.
+                # A variable that this branch leaves alone keeps its value: both branches give the same.
                 _locals.cast(new.get(key, value), value.dtype)
                 for key, value in current.items()
             ]

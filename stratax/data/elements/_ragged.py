@@ -175,8 +175,7 @@ class RaggedTensor(RaggedFactories, Composite):
     ) -> Any:
         """Return the smallest shape of a dense array that holds all rows, or its size along `axis`."""
         if self._is_traced():
-            shape = _import_traced().bounding_shape(self)
-            return shape if axis is None else shape[axis]
+            return _import_traced().bounding_shape(self)[() if axis is None else axis]
         self._check_known("bounding_shape")
         longest = int(lengths_of(self._row_splits).max(initial=0))
         inner = self._values

@@ -215,3 +215,25 @@ def test_the_state_of_reduce_and_scan_may_be_an_array():
 def _write_and_sum(array, x):
     array = array.write(tf.cast(x, tf.int32), x)
     return array, tf.reduce_sum(array.stack())
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"), [(2.0, [[2, 0], [2, 0], [2, 5], [2]]), (-2.0, [[0, 0], [0, -2], [0, 5], [-2]])]
+)
+def test_branches_write_to_elements_whose_numbers_are_known(x, expected):
+    """The numbers are those of TensorFlow 2.21."""
+
+    @tf.function
+    def write(x):
+        one = other = tf.TensorArray(tf.float32, size=2)
+        written = tf.TensorArray(tf.float32, size=2).write(1, 5.0)
+        grown = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+        if x > 0:
+            one, other, written = one.write(0, x), other.write(0, x), written.write(0, x)
+            grown = grown.write(grown.size(), x)
+        else:
+            other = other.write(1, x)
+            grown = grown.write(grown.size(), x)
+        return one.stack(), other.stack(), written.stack(), grown.stack()
+
+    assert [np.asarray(made).tolist() for made in write(tf.constant(x))] == expected
