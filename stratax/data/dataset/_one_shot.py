@@ -203,6 +203,9 @@ class OneShotIterator:
         dataset: The dataset.
     """
 
+    # What a session would run before the first step: nothing.
+    initializer = None
+
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
         self._is_used = False
@@ -235,6 +238,8 @@ class OneShotIterator:
 def make_initializable_iterator(dataset: object, shared_name: str | None = None) -> Any:
     """Return an iterator of a graph, which a session initializes, as `tf.compat.v1.data.make_initializable_iterator`.
 
+    In an `input_fn` it is as one of :func:`make_one_shot_iterator`, and its `initializer` None, which does nothing.
+
     Args:
         dataset: The dataset.
         shared_name: Ignored.
@@ -245,7 +250,7 @@ def make_initializable_iterator(dataset: object, shared_name: str | None = None)
     make: Any = ONE_SHOT.get()
     if not hasattr(make, "initializable"):
         raise BadArgumentError(
-            "make_initializable_iterator is for a tf.Graph. Elsewhere use `iter(dataset)`."
+            "make_initializable_iterator is for a tf.Graph or an input_fn. Elsewhere use `iter(dataset)`."
         )
     return make.initializable(dataset)
 
@@ -276,6 +281,9 @@ def make_one_shot_iterator(dataset: Dataset) -> OneShotIterator | DatasetIterato
 def _symbolic_iterator(dataset: Dataset) -> OneShotIterator:
     RECORDER.set(RECORDER.get() or _Recorder())
     return OneShotIterator(dataset)
+
+
+_symbolic_iterator.initializable = _symbolic_iterator  # type: ignore[attr-defined]
 
 
 def dataset_of_parts(value: object) -> Dataset | None:

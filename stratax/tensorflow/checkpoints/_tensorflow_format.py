@@ -1,9 +1,10 @@
-"""TensorFlow's checkpoints among those that are found and read; importing it registers them (checkpoint layer)."""
+"""TensorFlow's checkpoints, and exports, among those that are read; importing it registers them (checkpoint layer)."""
 
 import pathlib
 
 from stratax.checkpoint.formats import Arrays, CheckpointFormat, register_format
 from stratax.tensorflow.checkpoints import _tensorflow
+from stratax.tensorflow.checkpoints._export_format import ExportFormat
 
 
 class _OfTensorFlow(CheckpointFormat):
@@ -21,3 +22,4 @@ class _OfTensorFlow(CheckpointFormat):
 
 
 register_format(_OfTensorFlow())
+register_format(ExportFormat())

@@ -182,6 +182,7 @@ class Estimator:
             ClusterError: If this task does not train, or several do that have no strategy of several workers.
         """
         _check_steps(steps, max_steps)
+        given_hooks, listeners = check_hooks(hooks, "hooks"), check_listeners(saving_listeners)
         strategy = self._training_strategy()
         _check_trains(self._config, strategy)
         with (
@@ -203,8 +204,8 @@ class Estimator:
                     model,
                     strategy,
                     self._config,
-                    hooks=list(check_hooks(hooks, "hooks")),
-                    listeners=list(check_listeners(saving_listeners)),
+                    hooks=given_hooks,
+                    listeners=listeners,
                     steps_per_dispatch=self._steps_per_dispatch(),
                     side=side,
                 )
@@ -241,6 +242,7 @@ class Estimator:
             RestoreError: If the checkpoint is of another model.
         """
         _check_steps(steps, None)
+        given_hooks = check_hooks(hooks, "hooks")
         strategy = self._strategy("eval_distribute")
         path = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, strategy, path)
@@ -252,7 +254,7 @@ class Estimator:
                 strategy,
                 given.steps,
                 steps,
-                list(check_hooks(hooks, "hooks")),
+                given_hooks,
                 self.model_dir,
                 self.eval_dir(name),
             )
@@ -284,6 +286,7 @@ class Estimator:
         Raises:
             BadArgumentError: If no prediction has one of `predict_keys`.
         """
+        given_hooks = check_hooks(hooks, "hooks")
         path = checkpoint_path or self.latest_checkpoint()
         strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
@@ -300,7 +303,7 @@ class Estimator:
                 single=yield_single_examples,
                 replicas=self._batches_in_step(strategy),
                 model_dir=self.model_dir,
-                hooks=list(check_hooks(hooks, "hooks")),
+                hooks=given_hooks,
             )
 
     def export_saved_model(

@@ -9,9 +9,11 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.base.shown import shown
 from stratax.core import storage
 from stratax.distribute import Strategy, get_replica_context
 from stratax.engine import StepInput, StepLoop, StepProgram
+from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.estimator._model import FETCHED, EstimatorModel
 from stratax.tensorflow.estimator._session import HookSession, SessionHooks
 from stratax.tensorflow.estimator.hooks import SessionRunHook, write, writer_of
@@ -42,6 +44,7 @@ def evaluate(
         model_dir: The folder of the model.
         eval_dir: The folder of the summaries.
     """
+    _check_names(model.spec.eval_metric_ops)
     session = HookSession(model, model_dir, strategy.extended.membership.is_chief)
     joints = SessionHooks(
         model,
@@ -61,12 +64,22 @@ def evaluate(
     return found
 
 
+def _check_names(metrics: Mapping[str, Any]) -> None:
+    for name in (LOSS_METRIC, GLOBAL_STEP):
+        if name in metrics:
+            raise errors.BadArgumentError(
+                f"Metric with name {name!r} is not allowed, as it is the Estimator's own. Received: eval_metric_ops "
+                f"with {shown(list(metrics))}. Give it another name."
+            )
+
+
 def _write(found: Mapping[str, Any], eval_dir: str) -> None:
     """Write the metrics that are numbers or arrays as summaries of the step."""
     values = {
         name: value
         for name, value in found.items()
-        if name != GLOBAL_STEP and isinstance(value, int | float | np.number | np.ndarray)
+        if name != GLOBAL_STEP
+        and (isinstance(value, int | float | np.number | np.ndarray) or type(value) is bytes)
     }
     writer = writer_of(eval_dir)
     if writer is not None:
@@ -80,17 +93,15 @@ def _of_batches(model: EstimatorModel) -> list[str]:
     return [
         name
         for name, metric in (model.spec.eval_metric_ops or {}).items()
-        if _is_plain(metric) and scope is not None and not scope.values.is_known(metric[0])
+        if _is_plain(metric)
+        and scope is not None
+        and not all(map(scope.values.is_known, jax.tree.leaves(metric[0])))
     ]
 
 
 def _program(model: EstimatorModel, fetched: frozenset[Any], of_batches: Sequence[str]) -> StepProgram:
     def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
         metrics = dict(spec.eval_metric_ops or {})
-        if LOSS_METRIC in metrics:
-            raise errors.BadArgumentError(
-                "eval_metric_ops has a metric named 'loss', which is the Estimator's own. Give it another name."
-            )
         updates = [update_of(metric) for metric in metrics.values()]
         found = model.fetch(scope, fetched, [updates, spec.loss])
         total, count = (
@@ -103,7 +114,7 @@ def _program(model: EstimatorModel, fetched: frozenset[Any], of_batches: Sequenc
         keras.Variable.assign(total, total.value + weight * jnp.reshape(jnp.asarray(spec.loss), ()))
         keras.Variable.assign(count, count.value + weight)
         return {
-            _VALUES: {name: jnp.asarray(metrics[name][0]) for name in of_batches},
+            _VALUES: {name: jax.tree.map(jnp.asarray, metrics[name][0]) for name in of_batches},
             FETCHED: found,
         }
 
@@ -124,7 +135,8 @@ def value_of(scope: ModelScope, metric: Any) -> Any:
         return value.value
     if hasattr(value, "result"):
         return value.result()
-    return scope.values.value_later(value) if scope.values.is_known(value) else value
+    later = scope.values.value_later
+    return jax.tree.map(lambda leaf: later(leaf) if scope.values.is_known(leaf) else leaf, value)
 
 
 def _is_plain(metric: Any) -> bool:
@@ -141,14 +153,21 @@ def _result(model: EstimatorModel, name: str, outputs: Any) -> Any:
     if isinstance(metric, keras.metrics.Metric):
         return metric.result()
     if name in outputs[_VALUES]:
-        return outputs[_VALUES][name][-1]
-    value = metric[0]
+        return jax.tree.map(lambda leaf: leaf[-1], outputs[_VALUES][name])
+    value, scope = metric[0], model.scope
     if isinstance(value, keras.Variable):
         return storage.read_all([value])[0]
     # Behind the last batch, as TensorFlow runs it.
-    return value.result() if hasattr(value, "result") else model.scope.values.value_later(value)  # type: ignore[union-attr]
+    if hasattr(value, "result") or scope is None:
+        return value.result()
+    return jax.tree.map(scope.values.value_later, value)
 
 
 def _number(value: object) -> Any:
+    """Return a metric's value as NumPy's; a summary, such as one of an image, as the bytes of its message."""
+    if isinstance(value, SummaryRecord):
+        return value.to_proto().SerializeToString()
+    if isinstance(value, tuple):
+        return tuple(map(_number, value))
     array = jax.tree.map(np.asarray, value)
     return array[()] if isinstance(array, np.ndarray) and not array.shape else array

@@ -26,7 +26,6 @@ from stratax.tensorflow.v1 import (
     get_collection,
     global_variables_initializer,
     local_variables_initializer,
-    tables_initializer,
 )
 from stratax.tensorflow.v1.summary import merge_all
 from stratax.tensorflow.v1.train import Saver, get_global_step
@@ -110,12 +109,7 @@ class ChiefSessionCreator:
 
     def finish_graph(self) -> None:
         """Add what begins a session to the graph."""
-        scaffold = self.scaffold
-        self._init_op = scaffold.init_op if scaffold.init_op is not None else global_variables_initializer()
-        local = scaffold.local_init_op
-        self._local_init = [local_variables_initializer(), tables_initializer()] if local is None else [local]
-        has_variables = bool(get_collection("variables"))
-        self.saver = scaffold.saver or (Saver() if has_variables else None)
+        self.saver = self.scaffold.finalize().saver
 
     def create_session(self) -> Session:
         """Return a session whose variables have values: a checkpoint's, or their first ones."""
@@ -124,12 +118,12 @@ class ChiefSessionCreator:
         if found is None and self.checkpoint_dir is not None:
             found = latest_checkpoint(self.checkpoint_dir)
         if found is None or self.saver is None:
-            session.run(self._init_op)
+            session.run(self.scaffold.init_op)
             if self.scaffold.init_fn is not None:
                 self.scaffold.init_fn(session)
         else:
             self.saver.restore(session, found)
-        session.run(self._local_init)
+        session.run(self.scaffold.local_init_op)
         start_queue_runners(session)
         return session
 

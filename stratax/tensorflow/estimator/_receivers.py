@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 from stratax import errors
 from stratax.base.shown import shown
 from stratax.data import parse_example
+from stratax.data.elements import TensorShape
 from stratax.tensorflow.v1 import placeholder
 
 # What TensorFlow calls one that has no name.
 _FEATURE, _RECEIVER, _EXAMPLES = "feature", "input", "examples"
+_NO_TENSORS = (bool, int, float, complex, str, bytes, list)
 
 
 class _Received(NamedTuple):
@@ -107,8 +109,11 @@ def _name_tensors(tensors: object, field: str, name: str, *, numbers: bool = Fal
             raise errors.BadArgumentError(
                 f"Keys of {field} must be strings. Received: {shown(key)} of {shown(list(found))}."
             )
-        if each is None:
-            raise errors.BadArgumentError(f"{field} has no tensor under {shown(key)}.")
+        if each is None or isinstance(each, _NO_TENSORS):
+            raise errors.BadArgumentError(
+                f"{field} has no tensor under {shown(key)}. Expected: a placeholder, or what is computed of some. "
+                f"Received: {shown(each)}."
+            )
     return found
 
 
@@ -162,13 +167,18 @@ def build_raw_serving_input_receiver_fn(
     """
 
     def serving_input_receiver_fn() -> ServingInputReceiver:
-        fed = {
-            name: placeholder(each.dtype, [default_batch_size, *tuple(each.shape)[1:]], name=name)
-            for name, each in features.items()
-        }
+        fed = {name: _placeholder_like(each, default_batch_size, name) for name, each in features.items()}
         return ServingInputReceiver(fed, fed)
 
     return serving_input_receiver_fn
+
+
+def _placeholder_like(tensor: Any, batch_size: int | None, name: str) -> Any:
+    """Return a placeholder of a tensor's dtype, and of its shape where that is known, but for the first size."""
+    shape = TensorShape(tensor.shape)
+    return placeholder(
+        tensor.dtype, None if shape.rank is None else [batch_size, *tuple(shape)[1:]], name=name
+    )
 
 
 def build_raw_supervised_input_receiver_fn(
@@ -195,10 +205,7 @@ def build_raw_supervised_input_receiver_fn(
         )
 
     def feed(tensors: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: placeholder(each.dtype, [default_batch_size, *tuple(each.shape)[1:]], name=name)
-            for name, each in tensors.items()
-        }
+        return {name: _placeholder_like(each, default_batch_size, name) for name, each in tensors.items()}
 
     def supervised_input_receiver_fn() -> SupervisedInputReceiver:
         features_fed, labels_fed = feed(own), feed(others)

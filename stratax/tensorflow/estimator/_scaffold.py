@@ -5,7 +5,16 @@ from typing import Any
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.tensorflow.v1 import Operation
+from stratax.tensorflow.graph import find_default
+from stratax.tensorflow.v1 import (
+    Operation,
+    get_collection,
+    global_variables_initializer,
+    group,
+    local_variables_initializer,
+    tables_initializer,
+)
+from stratax.tensorflow.v1.summary import merge_all
 from stratax.tensorflow.v1.train import Saver
 
 
@@ -85,7 +94,16 @@ class Scaffold:
         return None if function is None else lambda session: function(self, session)
 
     def finalize(self) -> "Scaffold":
-        """Return this Scaffold: there is no graph that could be finished."""
+        """Return this Scaffold; where a graph is built, with the operations of it that were not given."""
+        if find_default() is not None:
+            if self.init_op is None:
+                self.init_op = global_variables_initializer()
+            if self.local_init_op is None:
+                self.local_init_op = group(local_variables_initializer(), tables_initializer())
+            if self.summary_op is None:
+                self.summary_op = merge_all()
+            if self.saver is None and get_collection("variables"):
+                self.saver = Saver()
         return self
 
 

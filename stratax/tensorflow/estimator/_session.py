@@ -17,7 +17,12 @@ from stratax.engine import RunningLoop, StepProgram
 from stratax.summary.forms import SummaryRecord
 from stratax.tensorflow.estimator._model import FETCHED, LOSS, EstimatorModel, Key, KnownTensor
 from stratax.tensorflow.estimator._results import ResultsHook
-from stratax.tensorflow.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
+from stratax.tensorflow.estimator.hooks import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
 from stratax.tensorflow.v1 import Operation, entering, reading
 from stratax.tensorflow.v1.train import Saver
 
@@ -184,6 +189,7 @@ class SessionHooks(engine.Hook):
         self._asked.clear()
         self.session.steps = steps
         for hook, arguments in self._call_before(loop):
+            _check_nothing_fed(hook, arguments)
             if arguments is not None and arguments.fetches is not None:
                 self._asked[id(hook)] = self._keys_of(arguments.fetches)
         if self._wanted is None:
@@ -280,6 +286,15 @@ class SessionHooks(engine.Hook):
                 "last checkpoint is from before it. Lower the learning rate; or look for a logarithm of 0 in the loss, "
                 "for labels that are no class, and for NaN in the input."
             )
+
+
+def _check_nothing_fed(hook: object, arguments: SessionRunArgs | None) -> None:
+    if arguments is not None and arguments.feed_dict:
+        raise errors.BadArgumentError(
+            "A step is compiled with the input of input_fn, so a hook can't feed. Expected: SessionRunArgs without "
+            f"feed_dict. Received: feed_dict={shown(arguments.feed_dict)} of {shown(hook)}. Have input_fn return a "
+            "Dataset with these values, for example Dataset.from_generator(...) or Dataset.zip((dataset, values))."
+        )
 
 
 def _is_summary(value: object) -> bool:

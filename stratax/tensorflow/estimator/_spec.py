@@ -9,6 +9,8 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.core import regions
+from stratax.data.elements import Composite
 from stratax.tensorflow.estimator._export_outputs import outputs_of
 from stratax.tensorflow.estimator._mode_keys import MODES, ModeKeys
 from stratax.tensorflow.estimator._scaffold import Scaffold
@@ -40,7 +42,7 @@ class EstimatorSpec(
     of them: what a mode does not need is not computed.
 
     Args:
-        mode: One of `ModeKeys`.
+        mode: One of `ModeKeys`; None in a `model_fn` that is not told it.
         predictions: A tensor, or a dict of tensors by name; the first dimension is the batch.
         loss: A tensor with one element.
         train_op: The operation, or tensor, that makes a training step.
@@ -64,7 +66,7 @@ class EstimatorSpec(
 
     def __new__(
         cls,
-        mode: str,
+        mode: str | None,
         predictions: object = None,
         loss: object = None,
         train_op: object = None,
@@ -77,7 +79,8 @@ class EstimatorSpec(
         prediction_hooks: Iterable[SessionRunHook] | None = None,
     ) -> "EstimatorSpec":
         """Check the fields and make the spec."""
-        if mode not in MODES:
+        # As in TensorFlow, a model_fn that does not ask for its mode need not name one.
+        if mode is not None and mode not in MODES:
             raise errors.BadArgumentError(
                 f"mode must be one of tf.estimator.ModeKeys: {', '.join(map(repr, MODES))}. "
                 f"Received: mode={shown(mode)}. Pass on the mode that the model_fn was called with."
@@ -114,10 +117,12 @@ class EstimatorSpec(
 
 def is_tensor(value: object) -> bool:
     """Return whether a value is what a `model_fn` calls a tensor: an array, a tracer, a variable or strings."""
+    if isinstance(value, Composite):
+        return False
     return isinstance(value, HostResult) or (hasattr(value, "shape") and hasattr(value, "dtype"))
 
 
-def _check_train_op(train_op: object, mode: str) -> Any:
+def _check_train_op(train_op: object, mode: str | None) -> Any:
     if train_op is None and mode == ModeKeys.TRAIN:
         raise errors.BadArgumentError(
             "Missing train_op: an EstimatorSpec for training needs the operation that makes a step. "
@@ -132,7 +137,7 @@ def _check_train_op(train_op: object, mode: str) -> Any:
     )
 
 
-def _check_loss(loss: Any, mode: str) -> Any:
+def _check_loss(loss: Any, mode: str | None) -> Any:
     if loss is None:
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
             raise errors.BadArgumentError(
@@ -151,7 +156,7 @@ def _check_loss(loss: Any, mode: str) -> Any:
     return loss if len(loss.shape) == 0 else keras.ops.reshape(loss, ())
 
 
-def _check_predictions(predictions: object, mode: str) -> Any:
+def _check_predictions(predictions: object, mode: str | None) -> Any:
     if predictions is None:
         if mode == ModeKeys.PREDICT:
             raise errors.BadArgumentError(
@@ -173,7 +178,7 @@ def _check_predictions(predictions: object, mode: str) -> Any:
     return predictions
 
 
-def _check_export_outputs(export_outputs: object, predictions: object, mode: str) -> Any:
+def _check_export_outputs(export_outputs: object, predictions: object, mode: str | None) -> Any:
     if export_outputs is not None and not isinstance(export_outputs, Mapping):
         raise errors.BadTypeError(
             f"export_outputs must be a dict by name. Received: export_outputs={shown(export_outputs)}."
@@ -187,6 +192,15 @@ def _check_scaffold(scaffold: object) -> Scaffold:
             f"scaffold must be a tf.compat.v1.train.Scaffold. Received: scaffold={shown(scaffold)}."
         )
     return scaffold or Scaffold()
+
+
+def _is_updated(metric: keras.metrics.Metric) -> bool:
+    """Return whether a metric was updated in the step that is traced; outside of steps it is not known."""
+    region = regions.current_region()
+    if region is None:
+        return True
+    written = {id(regions.variable_of(each)) for each in region.writes.values()}
+    return not metric.variables or any(id(each) in written for each in metric.variables)
 
 
 def _check_metrics(metrics: object) -> dict[str, Any]:
@@ -203,5 +217,10 @@ def _check_metrics(metrics: object) -> dict[str, Any]:
                 "Values of eval_metric_ops must be (metric_value, update_op) tuples or Keras metrics. "
                 f"Received: eval_metric_ops[{shown(key)}]={shown(value)}. "
                 "Use a function of tf.compat.v1.metrics, or a Keras metric after its update_state(...)."
+            )
+        if not is_pair and not _is_updated(value):
+            raise errors.BadArgumentError(
+                f"Please call update_state(...) on the metric eval_metric_ops[{shown(key)}], which has seen nothing of "
+                f"the batch. Received: {shown(value)}."
             )
     return dict(metrics)

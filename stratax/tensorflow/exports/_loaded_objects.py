@@ -36,6 +36,7 @@ from stratax.export.parts import (
 from stratax.tensorflow.exports import _object_file
 from stratax.tensorflow.exports._saved_options import LoadOptions
 from stratax.tensorflow.exports._structures import decode_structure, match_structure
+from stratax.tensorflow.ops.calls.creation import constant
 
 _SERVE = "serve"
 
@@ -456,9 +457,9 @@ class _OfText:
         return {name: _spec_of(name, each) for name, each in self._info.outputs.items()}
 
     def __call__(self, *args: Any, **inputs: Any) -> dict[str, Any]:
-        """Return what it gives, by name, as NumPy arrays."""
+        """Return what it gives, by name."""
         self._weights[:] = [each.value for each in self.variables]
-        return self._signature(*args, **inputs)
+        return {name: constant(value) for name, value in self._signature(*args, **inputs).items()}
 
     def __repr__(self) -> str:
         return f"<loaded signature {self._signature!r}>"

@@ -16,6 +16,7 @@ from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, PyTree
 from stratax.data.elements import DType, TensorShape
 from stratax.tensorflow.graph._recording import Recording
+from stratax.tensorflow.ops.arrays.tensor_class import TensorSymbol
 from stratax.tensorflow.v1 import Operation, VariableScope
 from stratax.tensorflow.v1.parts import TensorNames
 
@@ -74,7 +75,7 @@ _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 OPERATORS |= {f"r{name}": (_reflect(OPERATORS[name][0]), OPERATORS[name][1]) for name in _REFLECTED}
 
 
-class GraphTensor(keras.KerasTensor):
+class GraphTensor(TensorSymbol, keras.KerasTensor):
     """A tensor of a graph, which a session computes: what `tf.Tensor` is in TensorFlow 1.
 
     Args:

@@ -19,7 +19,7 @@ from stratax.core import regions
 from stratax.errors import BadArgumentError
 
 # By these a class is told that follows the rules of Keras 2.
-_RULES = ("_resource_apply_dense", "_resource_apply", "_create_slots", "_prepare_local")
+_RULES = ("_resource_apply_dense", "_resource_apply", "_create_slots", "_prepare_local", "get_updates")
 _CLIPPING = ("clipnorm", "clipvalue", "global_clipnorm")
 # Where Keras 3's optimizers keep what Keras 2's call slots.
 _LISTS = {"m": ("_momentums", "_m"), "v": ("_velocities", "_u"), "momentum": ("momentums", "_momentums")}

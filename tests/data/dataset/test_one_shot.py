@@ -39,6 +39,17 @@ def test_in_an_input_fn_it_stands_for_the_element_of_every_step():
     assert batches(made) == batches(made)
 
 
+def test_in_an_input_fn_nothing_has_to_be_initialized():
+    with symbolic_iterators():
+        iterator = tf.compat.v1.data.make_initializable_iterator(PAIRS)
+        # What programs hand to a hook's session, or to a collection.
+        assert iterator.initializer is None
+        features, _ = iterator.get_next()
+        assert isinstance(features["a"], tf.Tensor)
+        assert isinstance(features["a"] + 1, tf.Tensor)
+        assert dataset_of_parts(features["a"] + 1) is not None
+
+
 def test_a_whole_element_is_the_dataset_itself():
     with symbolic_iterators():
         assert dataset_of_parts(PAIRS.make_one_shot_iterator().get_next()) is PAIRS

@@ -13,6 +13,7 @@ INPUTS = {
     "an iterator": lambda dataset: dataset.make_one_shot_iterator(),
     "an iterator of Python": iter,
     "its element": lambda dataset: dataset.make_one_shot_iterator().get_next(),
+    "what a session would initialize": lambda dataset: dataset.make_initializable_iterator().get_next(),
     "its parts": lambda dataset: tuple(tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()),
 }
 

@@ -60,6 +60,24 @@ def test_a_graph_is_finished_in_a_session_and_open_behind_it(graph):
     assert tf.constant(1.0).graph is graph
 
 
+def test_a_scaffold_is_finished_with_what_was_not_given():
+    own = tf.no_op()
+    variable = tf.get_variable("finished", [], initializer=tf.ones_initializer())
+    counter = tf.Variable(2, collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    tf.summary.scalar("value", variable)
+    scaffold = tf.train.Scaffold(local_init_op=own)
+    assert (scaffold.init_op, scaffold.saver) == (None, None)
+    assert scaffold.finalize() is scaffold
+    assert scaffold.local_init_op is own
+    assert list(scaffold.saver.variables) == ["finished"]
+    with tf.Session() as session:
+        session.run(scaffold.init_op)
+        assert session.run(variable) == 1.0
+        assert session.run(scaffold.summary_op)
+        session.run(tf.train.Scaffold().finalize().local_init_op)
+        assert session.run(counter) == 2
+
+
 def test_an_error_goes_through_and_the_end_of_input_does_not():
     train, _ = make_training()
 

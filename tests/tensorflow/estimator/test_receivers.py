@@ -170,6 +170,24 @@ def test_sequences_of_unknown_length_are_fed(tmp_path):
     assert signature(np.ones((2, 5, 3), np.float32))["y"].tolist() == [15.0] * 2
 
 
+@pytest.mark.parametrize("wrong", [[1], "text", 2.0, True], ids=str)
+def test_receivers_hold_tensors(wrong):
+    receiver, right = tf.estimator.export.ServingInputReceiver, tf.zeros([1])
+    with pytest.raises(ValueError, match="features has no tensor under 'x'"):
+        receiver({"x": wrong}, right)
+    with pytest.raises(ValueError, match="receiver_tensors has no tensor under 'x'"):
+        receiver({42: right}, {"x": wrong})
+    assert receiver(right, right).features == {"feature": right}
+
+
+def test_raw_receivers_are_made_of_what_has_no_known_shape():
+    with tf.Graph().as_default():
+        like = {"a": tf.compat.v1.placeholder(tf.float32), "b": tf.zeros([2, 3])}
+        found = tf.estimator.export.build_raw_serving_input_receiver_fn(like)().receiver_tensors
+        assert [found[name].shape.rank for name in "ab"] == [None, 2]
+        assert found["b"].shape.as_list() == [None, 3]
+
+
 def test_features_and_labels_are_fed_by_different_names():
     with pytest.raises(errors.BadArgumentError, match="distinct keys"):
         tf.estimator.experimental.build_raw_supervised_input_receiver_fn(

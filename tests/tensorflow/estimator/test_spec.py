@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+import stratax.tf as tf
 from stratax import errors
 from stratax.tensorflow.estimator import EstimatorSpec, ModeKeys, SessionRunHook
 from stratax.tensorflow.estimator.export import RegressionOutput
@@ -53,6 +54,22 @@ def test_each_mode_needs_what_it_uses():
 def test_a_mode_that_does_not_exist_is_refused():
     with pytest.raises(errors.BadArgumentError, match="'train', 'eval', 'infer'. Received: mode='predict'"):
         spec("predict", predictions=LOSS)
+
+
+def test_a_function_that_is_not_told_the_mode_may_leave_it_out():
+    made = spec(None, loss=LOSS, train_op=LOSS, predictions=LOSS)
+    assert (made.mode, made.loss, made.predictions, made.export_outputs) == (None, LOSS, LOSS, None)
+    assert spec(None).predictions == {}
+
+
+@pytest.mark.parametrize(
+    "made", [tf.sparse.SparseTensor([[0]], [0.0], [1]), tf.ragged.constant([[1.0]])], ids=["sparse", "ragged"]
+)
+def test_what_is_made_of_several_arrays_is_no_tensor(made):
+    with pytest.raises(errors.BadTypeError, match="loss must be a tensor"):
+        spec("eval", loss=made)
+    with pytest.raises(errors.BadTypeError, match=r"predictions\['a'\] must be a tensor"):
+        spec("infer", predictions={"a": made})
 
 
 def test_a_loss_has_one_element_and_becomes_a_scalar():

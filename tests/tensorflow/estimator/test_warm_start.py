@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import os
 import pathlib
 
 import keras
@@ -345,3 +346,61 @@ def test_what_is_drawn_for_new_entries_is_the_chiefs_in_every_worker(tmp_path, t
     old = values(trained)["net/hidden/bias"]
     np.testing.assert_allclose([bias[0], bias[2]], [old[2], old[0]])
     assert bias[1] != 0
+
+
+def scaled(first):
+    def model_fn(features, labels, mode):
+        weight = tf.compat.v1.get_variable("x", initializer=first)
+        given = tf.reshape(features["number"], [-1])
+        found = {"y": weight * given, "name": tf.strings.as_string(given)}
+        step = tf.compat.v1.assign_add(tf.compat.v1.train.get_global_step(), 1)
+        predictions = found if mode == "infer" else found["y"]
+        return tf.estimator.EstimatorSpec(mode, predictions, tf.reduce_sum(found["y"]), step)
+
+    return model_fn
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exported")
+    made = tf.estimator.Estimator(scaled(42.0), str(folder / "model"))
+    made.train(numbers, steps=10)
+    receiver = tf.estimator.export.build_raw_serving_input_receiver_fn({"number": np.zeros(2, np.float32)})
+    return made.export_saved_model(folder / "exports", receiver)
+
+
+def numbers():
+    return tf.data.Dataset.from_tensors({"number": np.ones(2, np.float32)}).repeat()
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda path: path,
+        os.fsdecode,
+        lambda path: tf.estimator.WarmStartSettings(os.path.join(os.fsdecode(path), "variables")),
+        lambda path: tf.estimator.WarmStartSettings(os.path.join(os.fsdecode(path), "variables/variables")),
+    ],
+    ids=["bytes", "text", "its folder", "its checkpoint"],
+)
+def test_a_training_begins_with_the_values_of_an_export(tmp_path, exported, start):
+    made = tf.estimator.Estimator(scaled(36.0), str(tmp_path), warm_start_from=start(exported))
+    assert made.evaluate(numbers, steps=1)["loss"] == 84.0
+    made.train(numbers, steps=5)
+    # TensorFlow 2.15: the values of the export, and a step of its own.
+    assert (made.get_variable_value("x"), made.get_variable_value("global_step")) == (42.0, 5)
+
+
+def test_the_values_of_an_export_are_listed_as_those_of_a_checkpoint(exported):
+    path = os.path.join(os.fsdecode(exported), "variables", "variables")
+    assert ("x", []) in [(name, list(shape)) for name, shape in tf.train.list_variables(path)]
+    assert tf.train.load_variable(path, "x") == 42.0
+    # No checkpoint that a training would go on from.
+    assert tf.train.latest_checkpoint(os.fsdecode(exported)) is None
+
+
+def test_an_exports_signature_gives_tensors_of_text_and_numbers(exported):
+    found = tf.saved_model.load(exported.decode()).signatures["serving_default"](tf.constant([1.0, 2.0]))
+    assert all(isinstance(each, tf.Tensor) for each in found.values())
+    assert found["y"].numpy().tolist() == [42.0, 84.0]
+    assert found["name"].numpy().tolist() == [b"1.000000", b"2.000000"]

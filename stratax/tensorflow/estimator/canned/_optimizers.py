@@ -111,12 +111,17 @@ def get_optimizer_instance(opt: object, learning_rate: float | None = None) -> A
         learning_rate: The learning rate of those that are named.
 
     Raises:
-        BadArgumentError: If `opt` is no known name.
+        BadArgumentError: If `opt` is no known name, or one without a learning rate.
         BadTypeError: If it makes no optimizer.
     """
     if isinstance(opt, str) and opt not in _FIRST:
         raise errors.BadArgumentError(
             f"Unsupported optimizer name: {shown(opt)}. Supported names are: {tuple(sorted(_FIRST))}."
+        )
+    if isinstance(opt, str) and not learning_rate:
+        raise errors.BadArgumentError(
+            f"learning_rate must be specified when opt is string. Received: opt={shown(opt)}, "
+            f"learning_rate={shown(learning_rate)}."
         )
     return make(opt, learning_rate, None, is_first=True)[0]
 

@@ -70,6 +70,13 @@ def minimize(
             "The given optimizer is not an optimizer of tf.keras.optimizers or tf.compat.v1.train. Received: "
             f"optimizer={shown(optimizer)} ({type(optimizer).__name__})."
         )
+    if hasattr(optimizer, "get_updates"):
+        # A program's own, by the rules of Keras 2, which says itself what a step is.
+        own: Any = of_this_trace(optimizer)
+        if counts:
+            # As in TensorFlow: the step that it counts is the model's.
+            own.iterations = scope.global_step()
+        return v1.group(*own.get_updates(loss, wanted))
     pairs = zip(scope.derivatives.gradients(loss, wanted), wanted, strict=True)
     present = [pair for pair in pairs if pair[0] is not None]
     operation = of_this_trace(optimizer).apply_gradients(present)

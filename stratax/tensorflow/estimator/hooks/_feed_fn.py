@@ -1,23 +1,27 @@
-"""`FeedFnHook`: refused (estimator layer)."""
+"""`FeedFnHook`: feeds each run of a session (estimator layer)."""
 
-from stratax import errors
-from stratax.base.shown import shown
-from stratax.tensorflow.estimator.hooks._session_run_hook import SessionRunHook
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stratax.tensorflow.estimator.hooks._session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+)
 
 
 class FeedFnHook(SessionRunHook):
-    """Refused: a compiled step takes its input from `input_fn`, and nothing can be fed to it.
+    """Feeds what a function returns, as `tf.estimator.FeedFnHook`: in a `tf.train.MonitoredSession`.
+
+    An Estimator refuses it: a compiled step takes its input from `input_fn`, and nothing can be fed to it.
 
     Args:
-        feed_fn: TensorFlow's function that returns what to feed.
-
-    Raises:
-        BadArgumentError: Always; the message says what to do instead.
+        feed_fn: Returns what to feed, by tensor; called before each run.
     """
 
-    def __init__(self, feed_fn: object) -> None:
-        raise errors.BadArgumentError(
-            "FeedFnHook is not supported: a step is compiled with the input of input_fn, so a hook can't feed. "
-            f"Received: feed_fn={shown(feed_fn)}. Have input_fn return a Dataset with these values, for example "
-            "Dataset.from_generator(...) or Dataset.zip((dataset, values))."
-        )
+    def __init__(self, feed_fn: Callable[[], Mapping[Any, Any]]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Return what to feed."""
+        return SessionRunArgs(None, self.feed_fn())

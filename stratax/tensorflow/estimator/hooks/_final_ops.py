@@ -1,9 +1,8 @@
 """`FinalOpsHook`: reads variables at the end of a run (estimator layer)."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from stratax import errors
-from stratax.base.shown import shown
 from stratax.tensorflow.estimator.hooks._session_run_hook import SessionRunHook, SessionView
 
 
@@ -13,19 +12,13 @@ class FinalOpsHook(SessionRunHook):
     Args:
         final_ops: A variable, or a list or dict of them; None for none. What is computed of a batch has no value
             behind the last one: fetch it in `before_run` instead.
-        final_ops_feed_dict: Refused: there is nothing to be fed.
-
-    Raises:
-        BadArgumentError: If something is to be fed.
+        final_ops_feed_dict: What is fed then, in a `tf.train.MonitoredSession`, which gives tensors, too. Refused at
+            the end of an Estimator's run, where there are no placeholders.
     """
 
-    def __init__(self, final_ops: object, final_ops_feed_dict: object = None) -> None:
-        if final_ops_feed_dict:
-            raise errors.BadArgumentError(
-                "final_ops_feed_dict is not supported: there are no placeholders behind a run. "
-                f"Received: final_ops_feed_dict={shown(final_ops_feed_dict)}. Leave it out."
-            )
+    def __init__(self, final_ops: object, final_ops_feed_dict: Mapping[Any, Any] | None = None) -> None:
         self._final_ops = final_ops
+        self._feed_dict = final_ops_feed_dict
         self._values: Any = None
 
     @property
@@ -36,4 +29,4 @@ class FinalOpsHook(SessionRunHook):
     def end(self, session: SessionView) -> None:
         """Read the variables."""
         if self._final_ops is not None:
-            self._values = session.run(self._final_ops)
+            self._values = session.run(self._final_ops, feed_dict=self._feed_dict)

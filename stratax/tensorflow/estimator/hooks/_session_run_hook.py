@@ -41,7 +41,7 @@ class SessionView(Protocol):
             The checkpoint's path.
         """
 
-    def run(self, fetches: object) -> Any:
+    def run(self, fetches: object, feed_dict: Any = None) -> Any:
         """Return the values of variables, as NumPy arrays in the structure of `fetches`."""
 
 
@@ -51,7 +51,7 @@ class SessionRunArgs(NamedTuple):
     Args:
         fetches: A tensor of the `model_fn`, its name (`"softmax"` or `"softmax:0"`), a variable, an operation, or a
             nested list, tuple or dict of them. Variables are read before the step's updates.
-        feed_dict: Refused: nothing can be fed to a compiled step.
+        feed_dict: What is fed, in a `tf.train.MonitoredSession`; refused by an Estimator, whose step is compiled.
         options: Ignored; TensorFlow's `RunOptions`.
     """
 

@@ -90,7 +90,7 @@ def write(writer: Any, found: Any, step: int) -> None:
 
     Args:
         writer: A `FileWriter`.
-        found: Numbers and arrays by tag, or a summary.
+        found: Numbers, arrays and bytes of summaries by tag, or a summary.
         step: The step.
     """
     writer.add_summary(_message(found) if isinstance(found, Mapping) else found, step)
@@ -98,7 +98,16 @@ def write(writer: Any, found: Any, step: int) -> None:
 
 def _message(values: Mapping[str, Any]) -> Any:
     kind = forms.tensorboard("compat.proto.summary_pb2").Summary
-    return kind(value=[kind.Value(tag=tag, **_content(tag, value)) for tag, value in values.items()])
+    message = kind()
+    for tag, value in values.items():
+        if isinstance(value, bytes):
+            # A summary itself, whose parts TensorFlow numbers.
+            for number, part in enumerate(kind.FromString(value).value):
+                message.value.add().CopyFrom(part)
+                message.value[-1].tag = f"{tag}/{number}"
+        else:
+            message.value.add(tag=tag, **_content(tag, value))
+    return message
 
 
 def _content(tag: str, value: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
+from stratax.tensorflow.estimator.canned import get_optimizer_instance
 
 X = tf.feature_column.numeric_column("x")
 FIRST = tf.compat.v1.estimator
@@ -33,6 +34,15 @@ def test_optimizers_are_objects_or_functions(tmp_path, optimizer, estimators):
     (weight,) = made.get_variable_value("linear/linear_model/x/weights").ravel()
     assert weight == pytest.approx(0.1 * 2 * np.sum(FEATURES * 3 * FEATURES), rel=1e-5)
     assert made.get_variable_value("global_step") == 1
+
+
+@pytest.mark.parametrize("rate", [None, 0.0])
+def test_a_named_optimizer_is_made_with_a_learning_rate(rate):
+    assert isinstance(get_optimizer_instance("Adam", 0.1), tf.compat.v1.train.AdamOptimizer)
+    own = tf.compat.v1.train.GradientDescentOptimizer(0.1)
+    assert get_optimizer_instance(own, rate) is own
+    with pytest.raises(ValueError, match=r"learning_rate must be specified when opt is string.*'SGD'"):
+        get_optimizer_instance("SGD", rate)
 
 
 def test_slots_of_optimizers_by_name_are_named_by_the_scope_of_the_heads_training(tmp_path):

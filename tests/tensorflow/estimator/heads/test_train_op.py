@@ -29,11 +29,21 @@ def data():
 OLD = keras.optimizers.SGD(0.2)
 
 
+class Own(tf.keras.optimizers.legacy.Optimizer):
+    """Says by the rules of Keras 2 which operations a step is."""
+
+    def get_updates(self, loss, params):
+        gradients = tf.gradients(loss, params)
+        steps = [variable.assign_sub(0.2 * each) for variable, each in zip(params, gradients, strict=True)]
+        return [*steps, self.iterations.assign_add(1)]
+
+
 @pytest.mark.parametrize(
     "optimizer",
     [
         lambda: keras.optimizers.SGD(0.2),
         lambda: OLD,
+        lambda: Own(name="own"),
         lambda: tf.compat.v1.train.GradientDescentOptimizer(0.2),
     ],
 )

@@ -24,7 +24,7 @@ class Session:
         self.saved.append(path)
         return path
 
-    def run(self, fetches):
+    def run(self, fetches, feed_dict=None):
         return jax.tree.map(self.variables.__getitem__, fetches)
 
 

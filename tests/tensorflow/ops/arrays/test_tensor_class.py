@@ -34,6 +34,17 @@ def test_the_class_of_tensors_is_that_of_arrays_elements_and_text():
     assert not issubclass(np.ndarray, tf.Tensor)
 
 
+def test_tensors_of_graphs_are_of_the_class():
+    with tf.Graph().as_default():
+        for dtype in (tf.float32, tf.int32, tf.string):
+            assert isinstance(tf.compat.v1.placeholder(dtype), tf.Tensor)
+        assert isinstance(tf.constant(1.0) + 1, tf.Tensor)
+        assert isinstance(tf.constant("a"), tf.compat.v1.Tensor)
+        variable = tf.compat.v1.get_variable("a", [])
+        assert not isinstance(variable, tf.Tensor)
+        assert isinstance(variable + 1, tf.Tensor)
+
+
 def test_the_class_of_tensors_stands_in_annotations_and_has_the_methods_of_arrays():
     class Own(tf.Tensor):
         """A class of a program's own."""
