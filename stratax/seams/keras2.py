@@ -87,6 +87,8 @@ ADDED = (
     "keras:Layer.get_output_shape_at",
     "keras:Layer.get_updates_for",
     "keras:Layer.updates",
+    "keras.src.models.functional:Functional.input_names",
+    "keras:Sequential.input_names",
     "keras:Layer.input_shape",
     "keras:Layer.output_shape",
     *(f"{_VARIABLE}.{name}" for name in VARIABLE_METHODS),

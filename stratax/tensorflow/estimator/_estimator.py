@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -181,7 +182,7 @@ class Estimator:
             FileAccessError: If `model_dir` can't be written.
             ClusterError: If this task does not train, or several do that have no strategy of several workers.
         """
-        _check_steps(steps, max_steps)
+        steps, max_steps = _check_steps(steps, max_steps)
         given_hooks, listeners = check_hooks(hooks, "hooks"), check_listeners(saving_listeners)
         strategy = self._training_strategy()
         _check_trains(self._config, strategy)
@@ -241,7 +242,7 @@ class Estimator:
             BadArgumentError: If `steps` is not positive.
             RestoreError: If the checkpoint is of another model.
         """
-        _check_steps(steps, None)
+        steps, _ = _check_steps(steps, None)
         given_hooks = check_hooks(hooks, "hooks")
         strategy = self._strategy("eval_distribute")
         path = checkpoint_path or self.latest_checkpoint()
@@ -580,17 +581,23 @@ def _check_trains(config: RunConfig, strategy: Strategy) -> None:
         )
 
 
-def _check_steps(steps: int | None, max_steps: int | None) -> None:
+def _check_steps(steps: float | None, max_steps: float | None) -> tuple[int | None, int | None]:
     if steps is not None and max_steps is not None:
         raise errors.BadArgumentError(
             f"Can not provide both steps and max_steps. Received: steps={shown(steps)}, max_steps={shown(max_steps)}."
         )
-    for name, value in (("steps", steps), ("max_steps", max_steps)):
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise errors.BadTypeError(
-                f"{name} must be a whole number or None. Received: {name}={shown(value)}. Convert it with int()."
-            )
-        if value <= 0:
-            raise errors.BadArgumentError(f"Must specify {name} > 0, given: {value}")
+    return _whole("steps", steps), _whole("max_steps", max_steps)
+
+
+def _whole(name: str, value: float | None) -> int | None:
+    """Return a number of steps; programs divide for it, and of a part of a step TensorFlow makes a whole one."""
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise errors.BadTypeError(
+            f"{name} must be a number or None. Received: {name}={shown(value)}. Convert it with int()."
+        )
+    if value <= 0:
+        raise errors.BadArgumentError(f"Must specify {name} > 0, given: {value}")
+    return math.ceil(value)

@@ -86,6 +86,8 @@ def install() -> None:
     for place, side in enumerate(("input", "output")):
         seam.add(f"keras:Layer.get_{side}_at", _of_call(place))
         seam.add(f"keras:Layer.get_{side}_shape_at", _shape_of_call(place))
+    for kind in ("keras.src.models.functional:Functional", "keras:Sequential"):
+        seam.add(f"{kind}.input_names", _InputNames())
     seam.add("keras:Layer.input_shape", property(_input_shape))
     seam.add("keras:Layer.output_shape", property(_output_shape))
     seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
@@ -559,6 +561,15 @@ def _shape_of_call(place: int) -> Callable[..., Any]:
         return keras.tree.map_structure(lambda tensor: tensor.shape, tensors_of(self, node_index))
 
     return method
+
+
+class _InputNames:
+    """Gives the names of a model's inputs, by which an Estimator's features are called; a program may set others."""
+
+    def __get__(self, model: Any, owner: object = None) -> Any:
+        if model is None:
+            return self
+        return [tensor._keras_history.operation.name for tensor in keras.tree.flatten(model.inputs)]
 
 
 def _input_shape(self: keras.Layer) -> Any:

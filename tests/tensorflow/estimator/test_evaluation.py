@@ -78,3 +78,17 @@ def test_hooks_are_looked_at_before_the_model(tmp_path):
     for run in (made.train, made.evaluate, lambda *args, hooks: next(made.predict(*args, hooks=hooks))):
         with pytest.raises(errors.BadTypeError, match="must be SessionRunHook instances"):
             run(lambda: 1 / 0, hooks=["no hook"])
+
+
+def test_a_part_of_a_step_is_a_step(tmp_path):
+    # What programs compute as rows / batch_size. TensorFlow 2.15 makes as many steps.
+    made = estimator(tmp_path, lambda features: {"last": (tf.reduce_max(features["x"]), tf.no_op())})
+    made.train(lambda: batches().repeat(), steps=2.5)
+    assert made.get_variable_value("global_step") == 3
+    made.train(lambda: batches().repeat(), max_steps=np.float32(4.25))
+    assert made.get_variable_value("global_step") == 5
+    assert made.evaluate(batches, steps=0.5)["last"] == 1.0
+    assert made.evaluate(batches, steps=1.5)["last"] == 3.0
+    for wrong in (np.nan, np.inf, "3", True):
+        with pytest.raises(errors.BadTypeError, match="steps must be a number or None"):
+            made.train(batches, steps=wrong)

@@ -597,3 +597,15 @@ def test_no_gradients_are_no_step():
     optimizer.apply_gradients(zip([tf.constant([2.0])], [variable], strict=True))
     optimizer.apply_gradients(zip([], [], strict=True))
     assert int(optimizer.iterations) == 1
+
+
+def test_models_have_the_names_of_their_inputs():
+    first, second = (tf.keras.Input((2,), name=name) for name in ("b", "a"))
+    model = tf.keras.Model([first, second], tf.keras.layers.Add()([first, second]))
+    assert model.input_names == ["b", "a"]
+    assert tf.keras.Model({"x": first}, first + 1).input_names == ["b"]
+    chain = tf.keras.Sequential([tf.keras.Input((2,), name="only"), tf.keras.layers.Dense(1)])
+    assert chain.input_names == ["only"]
+    assert not hasattr(tf.keras.Sequential([tf.keras.layers.Dense(1)]), "input_names")
+    chain.input_names = ["own"]
+    assert chain.input_names == ["own"]
