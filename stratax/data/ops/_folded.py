@@ -1,6 +1,7 @@
 """The state that `reduce`, `scan` and reducers of groups hand from element to element (data layer)."""
 
 import base64
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +27,9 @@ from stratax.data.elements import (
     spec_of_row,
     unflatten,
 )
+from stratax.data.ops._trial import zeros_of
 from stratax.data.plan import Node, find_first
-from stratax.data.vectorise import keep_variables, uses_jax
+from stratax.data.vectorise import keep_variables, on_host, uses_jax
 from stratax.errors import BadTypeError, DataError
 
 _WIDE = {"int32": "int64", "uint32": "uint64", "float32": "float64", "complex64": "complex128"}
@@ -160,6 +162,10 @@ def find_spec(node: Node, operation: str, spec_of: Callable[[Row], Any]) -> Any:
     """
     with element_scope(lambda: ()), keep_variables():
         found = find_first(node, spec_of)
+        if found is None and (row := zeros_of(node)) is not None:
+            # As TensorFlow's tracing; a function that fails for zeros says nothing.
+            with contextlib.suppress(Exception), on_host():
+                found = spec_of(row)
     if found is None:
         raise DataError(
             f"The element_spec of a {operation} over an empty Dataset can't be found. "

@@ -61,7 +61,7 @@ def try_out(
         check: Raises for a result that does not fit.
         called: Calls the function with a row; by default as `map` does.
     """
-    row = _zeros(node) if node.has_known_spec else None
+    row = zeros_of(node) if node.has_known_spec else None
     if row is None:
         return
     fields = names_of_fields(node.structure)
@@ -85,7 +85,7 @@ def _starts_jax(value: object) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in _STARTING
 
 
-def _zeros(node: Node) -> Row | None:
+def zeros_of(node: Node) -> Row | None:
     """Return an element of zeros and empty text; None if there is no such, or it would be a large one."""
     specs, _ = flatten(node.spec)
     leaves, size = [], 0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax.base.shown import shown
-from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec, encode_columns
+from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec, encode_columns, flatten
 from stratax.data.ops._filter import select_rows
 from stratax.data.plan import Lookahead, OverOne, PlanRun
 from stratax.data.position import Buffering, Cursor, State
@@ -32,7 +32,8 @@ class UniqueElements(OverOne):
             BadTypeError: Elements have several components, or are neither int32, int64 nor strings.
         """
         spec = self.child.spec
-        if not isinstance(spec, TensorSpec) or spec.dtype.name not in _KINDS:
+        parts = flatten(spec)[0]
+        if len(parts) != 1 or not isinstance(parts[0], TensorSpec) or parts[0].dtype.name not in _KINDS:
             raise BadTypeError(
                 "unique takes Datasets of one component of int32, int64 or strings. "
                 f"Received: element_spec={shown(spec)}. Map elements to such a component, or cast it."

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.base.shown import shown
 from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
-from stratax.data.ops._trial import Trying, try_functions, try_out
+from stratax.data.ops._trial import Trying, try_functions, try_out, zeros_of
 from stratax.data.ops.interleave._cursor import CursorTurns, Inner, InterleaveCursor
 from stratax.data.plan import (
     Drawing,
@@ -98,6 +98,10 @@ class Interleave(Drawing, Trying):
         # Random draws of a call for the spec must not move those of real elements.
         with element_scope(lambda: ()):
             found = [_spec_of(node) for node in [self.first_inner()] if node is not None]
+            if not found and (row := zeros_of(self.child)) is not None:
+                # Of nothing, as TensorFlow's tracing; a function that fails for zeros says nothing.
+                with contextlib.suppress(Exception):
+                    found.append(_spec_of(self._make_node(row, 0)))
             if found and self.child.is_indexable and self.child.length > 1:
                 # A spec is only widened by it: an element that fails says so in its turn.
                 with contextlib.suppress(Exception):

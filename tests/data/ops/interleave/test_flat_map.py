@@ -23,7 +23,17 @@ def test_flat_map_needs_datasets_of_one_structure():
     with pytest.raises(DataError, match="different structure.*for element 2"):
         list(mixed)
     with pytest.raises(DataError, match="flat_map over an empty Dataset"):
-        _ = Dataset.range(0).flat_map(lambda x: Dataset.range(2)).element_spec
+        _ = Dataset.range(0).window(2).flat_map(lambda x: x).element_spec
+
+
+def test_flat_map_over_nothing_has_the_spec_of_what_zeros_give():
+    nothing = Dataset.range(3).filter(lambda x: x > 5)
+    # As TensorFlow 2.21.
+    assert Dataset.range(0).flat_map(Dataset.range).element_spec == TensorSpec((), "int64")
+    pairs = nothing.flat_map(lambda x: Dataset.from_tensors((x, np.float32([1, 2]))))
+    assert pairs.element_spec == (TensorSpec((), "int64"), TensorSpec((2,), "float32"))
+    assert list(pairs.batch(2)) == list(Dataset.range(0).scan(np.int64(0), lambda s, x: (s, x))) == []
+    assert nothing.scan(np.int64(0), lambda s, x: (s + x, s)).element_spec == TensorSpec((), "int64")
 
 
 def test_a_failing_function_of_flat_map_names_the_element():

@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said():
     with pytest.raises(BadTypeError, match="interleave has to return a Dataset.*returned int64"):
         list(Dataset.range(3).interleave(lambda x: x, 2))
     with pytest.raises(DataError, match="an interleave over an empty Dataset"):
-        _ = stream(0).interleave(Dataset.range, 2).element_spec
+        _ = stream(0).window(2).interleave(lambda window: window, 2).element_spec
 
 
 @pytest.mark.parametrize("threads", [None, 2])
