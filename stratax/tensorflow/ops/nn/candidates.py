@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
+from stratax.base.indices import Bound, check_bound
 from stratax.base.shown import shown
 from stratax.base.tracing import is_traced, is_tracing
 from stratax.base.typing import Array, TensorLike
@@ -67,6 +68,7 @@ def _sample(
             f"Received: true_classes of shape {tuple(true.shape)}, num_true={shown(num_true)}, "
             f"num_sampled={shown(num_sampled)} of {chances.shape[0]} classes."
         )
+    check_bound(true, Bound(0, chances.shape[0], functools.partial(_no_class, chances.shape[0])))
     generator = source_of(seed)
     if unique:
         # Not from 0, whose logarithm is infinite.
@@ -86,6 +88,10 @@ def _sample(
         classes = jnp.minimum(classes, chances.shape[0] - 1)
         counts = lambda chance: chance * num_sampled  # noqa: E731
     return CandidateSamples(classes.astype("int32"), counts(chances[true]), counts(chances[classes]))
+
+
+def _no_class(count: int, _: np.ndarray, number: float, place: str) -> str:
+    return f"`true_candidate` out of range [0, {count}), received {number}: true_classes{place}."
 
 
 @op
@@ -206,8 +212,7 @@ def sample_learned_unigrams(
     counts = seen.value
     made = _sample(true_classes, *given[:3], counts / jnp.sum(counts), seed)
     true = on_device(true_classes)
-    # What is no class is counted nowhere.
-    seen.assign(counts.at[jnp.where(true < 0, counts.shape[0], true)].add(1, mode="drop"))
+    seen.assign(counts.at[true].add(1, mode="drop"))
     return made
 
 

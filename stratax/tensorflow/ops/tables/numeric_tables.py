@@ -74,9 +74,13 @@ def check_kind(keys: Any, dtype: np.dtype) -> None:
     kinds = "O" if dtype.kind == "O" else "iu" if dtype.kind in "iu" else dtype.kind
     if keys.dtype.kind not in kinds:
         raise errors.BadTypeError(
-            f"A table was asked for keys of another kind. Expected: {as_dtype(dtype).name}. Received: keys of "
-            f"{as_dtype(keys.dtype).name}: {shown(keys)}. Convert them, as with tf.cast or tf.strings.as_string."
+            f"A table was asked for keys of another kind. Expected: {_name_of(dtype)}. Received: keys of "
+            f"{_name_of(keys.dtype)}: {shown(keys)}. Convert them, as with tf.cast or tf.strings.as_string."
         )
+
+
+def _name_of(dtype: np.dtype) -> str:
+    return "string" if dtype.kind == "O" else as_dtype(dtype).name
 
 
 def find_by_host(

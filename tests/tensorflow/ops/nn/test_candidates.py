@@ -122,3 +122,11 @@ def test_calls_in_one_function_learn_by_themselves():
         assert [len(set(np.asarray(classes).tolist())) for classes in sample()] == [3, 3]
     with pytest.raises(BadArgumentError, match="no more different samples than there are classes"):
         tf.random.learned_unigram_candidate_sampler(true, 2, 9, True, 5)
+
+
+@pytest.mark.parametrize("number", [7, -1])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_true_classes_out_of_range_are_refused_as_in_tensorflow(number, is_compiled):
+    sample = lambda true: tf.random.learned_unigram_candidate_sampler(true, 1, 2, False, 5)  # noqa: E731
+    with pytest.raises(BadArgumentError, match=rf"out of range \[0, 5\), received {number}"):
+        (tf.function(sample) if is_compiled else sample)(tf.constant([[0], [number]]))

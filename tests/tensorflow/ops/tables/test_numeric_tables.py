@@ -118,3 +118,9 @@ def test_other_keys_of_a_vocabulary_have_hashes():
     asked = tf.constant([20, 30, 40, 10])
     # As TensorFlow 2.21's.
     assert tf.function(vocabulary.lookup)(asked).tolist() == vocabulary.lookup(asked).tolist() == [1, 5, 5, 0]
+
+
+def test_text_is_called_string_where_keys_are_refused():
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0)
+    with pytest.raises(TypeError, match="Expected: string. Received: keys of int32"):
+        table.lookup(tf.constant([1]))
