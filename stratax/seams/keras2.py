@@ -180,6 +180,7 @@ WIDENED = (
     "keras:Sequential.output",
     "keras:layers.Discretization.adapt",
     f"{_TRAINER}.compile",
+    f"{_TRAINER}.compute_loss",
     f"{_TRAINER}.get_compile_config",
     f"{_JAX_TRAINER}.fit",
     f"{_JAX_TRAINER}.evaluate",
@@ -194,6 +195,7 @@ WIDENED = (
     "keras:callbacks.ModelCheckpoint.__init__",
     "keras:callbacks.ModelCheckpoint.on_epoch_end",
     "keras:callbacks.ReduceLROnPlateau.on_epoch_end",
+    "keras.src.callbacks.monitor_callback:MonitorCallback._set_monitor_op",
     "keras:Layer.__init_subclass__",
     "keras.utils:to_categorical",
     "keras.src.losses.losses:LossFunctionWrapper.call",
@@ -214,6 +216,10 @@ WIDENED = (
     "keras:KerasTensor.__getitem__",
     "keras:Layer._get_own_losses",
     f"{_TRAINER}.metrics_names",
+    f"{_TRAINER}._flatten_metrics_in_order",
+    "keras.src.metrics.reduction_metrics:reduce_to_samplewise_values",
+    "keras.src.metrics.iou_metrics:_IoUBase.__init__",
+    "keras:Loss.__call__",
     "keras:Layer.add_metric",
     *ADDING_LOSSES,
     *CELLS,
@@ -257,17 +263,51 @@ def add_layer(model: keras.Model, layer: keras.Layer) -> None:
 
 
 def names_of_metrics(model: keras.Model) -> list[str]:
-    """Return the names of what `evaluate` returns, in its order.
+    """Return the names of what `evaluate` returns, in its order: losses, and metrics output by output.
 
     Args:
         model: A model that is compiled.
     """
     names: list[str] = []
+    compiled: list[str] = []
     for metric in model.metrics:
-        names += (
-            [each.name for each in metric.metrics] if isinstance(metric, CompileMetrics) else [metric.name]
-        )
-    return list(dict.fromkeys(names))
+        if isinstance(metric, CompileMetrics):
+            compiled = _names_of_compiled(metric)
+        elif metric.name not in names:
+            names.append(metric.name)
+    losses = [] if model._compile_loss is None else [each.name for each in model._compile_loss.metrics]
+    # Behind the losses, and in front of what layers and the model itself measure.
+    place = sum(name in ("loss", *losses) for name in names)
+    return list(dict.fromkeys([*names[:place], *compiled, *names[place:]]))
+
+
+def _names_of_compiled(compiled: CompileMetrics) -> list[str]:
+    """Return the names of the results of what a model was compiled with, as `CompileMetrics.result` has them."""
+    counts: dict[str, int] = {}
+    for is_weighted, lists in ((False, compiled._flat_metrics), (True, compiled._flat_weighted_metrics)):
+        for metrics in filter(None, lists):
+            output = f"{metrics.output_name}_" if metrics.output_name else ""
+            for metric in metrics.metrics:
+                name = f"{output}{metric.name}"
+                if name in counts and is_weighted:
+                    name = f"{output}weighted_{metric.name}"
+                count = counts.get(name, 0)
+                counts[name] = count + 1
+                if count:
+                    counts[f"{name}_{count}"] = 1
+    return list(counts)
+
+
+def flatten_results(model: keras.Model, logs: dict[str, Any]) -> Any:
+    """Return results as `evaluate` returns them: those of `names_of_metrics` in order, then the others by name.
+
+    Args:
+        model: The model.
+        logs: Its results by name.
+    """
+    names = [name for name in names_of_metrics(model) if name in logs]
+    results = [logs[name] for name in (*names, *sorted(set(logs) - set(names)))]
+    return results[0] if len(results) == 1 else results
 
 
 def stand_for(kind: type, name: str) -> None:

@@ -12,6 +12,7 @@ def install() -> None:
     for name in ("LearningRateScheduler", "ReduceLROnPlateau"):
         seam.widen(f"keras:callbacks.{name}.on_epoch_end", _with_lr)
     seam.widen("keras:callbacks.ModelCheckpoint.on_epoch_end", _with_period)
+    seam.widen("keras.src.callbacks.monitor_callback:MonitorCallback._set_monitor_op", _of_any_name)
 
 
 def _with_lr(original: Callable[..., None]) -> Callable[..., None]:
@@ -39,3 +40,17 @@ def _with_period(original: Callable[..., None]) -> Callable[..., None]:
         original(self, epoch, logs)
 
     return on_epoch_end
+
+
+def _of_any_name(original: Callable[..., None]) -> Callable[..., None]:
+    """Let what is monitored be to fall, where Keras 3 knows nothing of it, unless it is called an accuracy."""
+
+    @functools.wraps(original)
+    def _set_monitor_op(self: Any) -> None:
+        try:
+            original(self)
+        except ValueError:
+            self.mode = "max" if self.monitor.endswith(("acc", "accuracy", "auc")) else "min"
+            original(self)
+
+    return _set_monitor_op

@@ -27,7 +27,9 @@ from stratax.tensorflow.keras2 import (
     _callbacks,
     _files,
     _images,
+    _lists,
     _logits,
+    _measures,
     _shapes,
     _variables,
     compiled,
@@ -62,6 +64,8 @@ _INPUT_SHAPE = (
     "Do not pass an `input_shape`/`input_dim` argument to a layer: Keras 3 wants a `tf.keras.Input(shape)` as the "
     "first layer of a Sequential model."
 )
+# Where a layer keeps its `batch_input_shape`.
+_BATCH_SHAPE = "_batch_input_shape_arg"
 # How many threads and processes prepare batches: a PyDataset says it itself in Keras 3.
 _PREPARATION = ("max_queue_size", "workers", "use_multiprocessing")
 
@@ -121,6 +125,7 @@ def install() -> None:
     seam.widen("keras:metrics.MeanMetricWrapper.update_state", _with_equal_ranks)
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
+    seam.widen("keras:Sequential.add", _with_batch_size)
     seam.widen("keras:Sequential.call", _of_named_input)
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     seam.widen(seam.IMAGE_LAYER, _images.taking_lists)
@@ -129,6 +134,7 @@ def install() -> None:
     seam.widen(f"{_TRAINER}.__init__", _with_own_methods)
     # Keras 3 says "compile_metrics" for all that `compile` was given, whatever `evaluate` returns.
     seam.widen(f"{_TRAINER}.metrics_names", lambda given: property(seam.names_of_metrics))
+    seam.widen(f"{_TRAINER}._flatten_metrics_in_order", lambda given: seam.flatten_results)
     for path in seam.CELLS:
         seam.widen(path, _with_dtype)
     for path in seam.APPLICATIONS:
@@ -136,6 +142,7 @@ def install() -> None:
     _added.install()
     _callbacks.install()
     _files.install()
+    _measures.install()
     _shapes.install()
     _variables.install()
     text_models.install()
@@ -146,6 +153,7 @@ def install_training() -> None:
     """Put the arguments of `compile`, `fit` and their like in place, on top of what makes models follow strategies."""
     seam.widen(f"{_TRAINER}.compile", _without_tensorflows_options)
     seam.widen(f"{_TRAINER}.get_compile_config", _without_the_first)
+    seam.widen(f"{_TRAINER}.compute_loss", _with_a_loss)
     for name in ("evaluate", "predict"):
         seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
     seam.widen(f"{_JAX_TRAINER}.fit", lambda fit: _with_preparation(_as_compiled(fit)))
@@ -506,6 +514,28 @@ def _counting_on(original: Callable[..., Any]) -> Callable[..., Any]:
     return on_batch
 
 
+def _with_a_loss(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse to train a model that has no loss, which Keras 3 does on JAX, by zeros."""
+
+    @functools.wraps(original)
+    def compute_loss(
+        self: Any,
+        x: TensorLike | None = None,
+        y: TensorLike | None = None,
+        y_pred: TensorLike | None = None,
+        sample_weight: TensorLike | None = None,
+        training: bool = True,
+    ) -> Any:
+        if training and self._compile_loss is None and not self.losses:
+            raise BadArgumentError(
+                "No loss found. Expected: a `loss` in `compile`, or one that a layer adds by `add_loss`. Received: a "
+                f"model without, {shown(self.name)}."
+            )
+        return original(self, x, y, y_pred, sample_weight, training)
+
+    return compute_loss
+
+
 def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def method(self: object, x: TensorLike | None = None, *args: object, **kwargs: object) -> Any:
@@ -513,6 +543,12 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
+        if args and isinstance(args[0], _lists.KINDS):
+            args = (_lists.as_given(args[0]), *args[1:])
+        for name in ("y", "validation_data"):
+            if name in kwargs:
+                kwargs[name] = _lists.as_given(kwargs[name])
+        x = _lists.as_given(x) if isinstance(x, _lists.KINDS) else x
         with seam.without_phase():
             return original(self, x, *args, **kwargs)
 
@@ -655,6 +691,7 @@ def _with_equal_ranks(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def update_state(self: object, y_true: object, y_pred: object, sample_weight: object = None) -> Any:
+        y_true, y_pred = _lists.as_tensor(y_true), _lists.as_tensor(y_pred)
         y_true, y_pred = seam.with_equal_ranks(_in_column(self, y_true, y_pred), y_pred)
         return original(self, y_true, y_pred, sample_weight)
 
@@ -687,6 +724,8 @@ def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> None:
         if (shape := kwargs.pop("batch_input_shape", None)) is not None:
             kwargs["input_shape"] = tuple(shape[1:])
+            # For a Sequential: layers with states need the size of a batch.
+            vars(self)[_BATCH_SHAPE] = tuple(shape)
         kwargs.pop("dynamic", None)
         size = kwargs.pop("input_dim", None)
         shape = kwargs.pop("input_shape", None) if size is None else (size,)
@@ -705,6 +744,19 @@ def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return __init__
+
+
+def _with_batch_size(original: Callable[..., None]) -> Callable[..., None]:
+    """Let a model begin with batches of the size that its first layer's `batch_input_shape` says."""
+
+    @functools.wraps(original)
+    def add(self: Any, layer: Any, *args: Any, **kwargs: Any) -> None:
+        shape = vars(layer).get(_BATCH_SHAPE) if isinstance(layer, keras.Layer) else None
+        if shape is not None and not self._layers:
+            original(self, keras.layers.InputLayer(batch_shape=shape), *args, **kwargs)
+        original(self, layer, *args, **kwargs)
+
+    return add
 
 
 def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -877,23 +929,68 @@ def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _for_each_output(model: object, metrics: Any) -> Any:
-    """Return metrics of a model: a list for each output of those that are named once, which Keras 3 refuses."""
+    """Return metrics of a model: a list for each output of those that are in one list, as Keras 2 takes them."""
     count = len(getattr(model, "outputs", None) or ())
-    is_flat = isinstance(metrics, list) and all(isinstance(each, str) for each in metrics)
-    if count < 2 or not is_flat or not metrics or len(metrics) == count:
+    is_flat = isinstance(metrics, list) and all(isinstance(each, str) or callable(each) for each in metrics)
+    if count < 2 or not is_flat or not metrics:
         return metrics
-    return [list(metrics) for _ in range(count)]
+    return [
+        [
+            type(each).from_config(each.get_config()) if isinstance(each, keras.Metric) else each
+            for each in metrics
+        ]
+        for _ in range(count)
+    ]
+
+
+def _by_position(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of `compile` by name from the third on, where metrics stand there as in Keras 2."""
+    first = args[2] if len(args) > 2 else None
+    if not isinstance(first, list | tuple) or not any(
+        isinstance(each, str) or callable(each) for each in first
+    ):
+        return args, kwargs
+    names = (
+        "metrics",
+        "loss_weights",
+        "weighted_metrics",
+        "run_eagerly",
+        "steps_per_execution",
+        "jit_compile",
+    )
+    return args[:2], kwargs | dict(zip(names, args[2:], strict=False))
+
+
+def _with_loss_of_each(
+    model: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of `compile` with a loss for each output, where one has several weights."""
+    loss = args[1] if len(args) > 1 else kwargs.get("loss")
+    weights, names = kwargs.get("loss_weights"), getattr(model, "output_names", None) or ()
+    if len(names) < 2 or loss is None or isinstance(loss, list | tuple | dict):
+        return args, kwargs
+    if isinstance(weights, list | tuple):
+        losses: Any = [loss] * len(names)
+    elif isinstance(weights, dict) and set(weights) <= set(names):
+        losses, weights = dict.fromkeys(names, loss), dict.fromkeys(names, 1.0) | weights
+    else:
+        return args, kwargs
+    return args[:1], kwargs | {"loss": losses, "loss_weights": weights}
 
 
 def _without_tensorflows_options(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def compile(self: object, *args: object, **kwargs: object) -> None:
+    def compile(self: Any, *args: object, **kwargs: object) -> None:
         kwargs.pop("experimental_run_tf_function", None)
+        args, kwargs = _by_position(args, kwargs)
+        args, kwargs = _with_loss_of_each(self, args, kwargs)
         for name in ("metrics", "weighted_metrics"):
             if name in kwargs:
                 kwargs[name] = _for_each_output(self, kwargs[name])
         if (steps := kwargs.pop("experimental_steps_per_execution", None)) is not None:
             kwargs["steps_per_execution"] = steps
+        # Keras 3 keeps what the model was compiled with before, where there is nothing new.
+        self._compile_loss = self._compile_metrics = None
         original(self, *args, **kwargs)
         compiled.note_trainable(self)
 

@@ -43,3 +43,15 @@ def test_the_metrics_of_a_batch_go_on_where_a_program_says_so():
     assert model.train_on_batch(X, 0 * Y, reset_metrics=False) == [2.5, 1.5]
     assert model.test_on_batch(X, 0 * Y) == [4.0, 2.0]
     assert model.test_on_batch(X, Y, reset_metrics=False) == [2.5, 1.5]
+
+
+def test_a_measure_that_keras_knows_nothing_of_is_to_fall():
+    class Logging(tf.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            logs["mine"] = [3.0, 2.0, 2.5, 2.6, 1.0][epoch]
+
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    stopping = tf.keras.callbacks.EarlyStopping("mine", patience=2)
+    history = model.fit(X, Y, epochs=5, verbose=0, callbacks=[Logging(), stopping]).history
+    assert len(history["loss"]) == 4

@@ -73,10 +73,10 @@ def test_a_metric_can_reset_its_states():
 
 
 def test_a_model_has_its_layers_forget_the_batches_before():
-    layer = tf.keras.layers.SimpleRNN(
-        1, "linear", kernel_initializer="ones", recurrent_initializer="ones", stateful=True
-    )
-    model, x = tf.keras.Sequential([tf.keras.Input(batch_shape=(2, 3, 1)), layer]), np.ones((2, 3, 1))
+    ones = {"kernel_initializer": "ones", "recurrent_initializer": "ones"}
+    layer = tf.keras.layers.SimpleRNN(1, "linear", batch_input_shape=(2, 3, 1), stateful=True, **ones)
+    model, x = tf.keras.Sequential([layer]), np.ones((2, 3, 1))
+    assert model.input_shape == (2, 3, 1)
     assert [model.predict(x, batch_size=2, verbose=0)[0, 0] for _ in range(2)] == [3.0, 6.0]
     model.reset_states()
     assert model.predict(x, batch_size=2, verbose=0)[0, 0] == 3.0
