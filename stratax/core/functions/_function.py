@@ -166,7 +166,9 @@ class Function(_signature.Alias):
             if variants is None:
                 # There is no program for text, which stays on the host: what the function does with it, such as
                 # reading a file of that name, is done anew in each call.
-                if self._may_run_eagerly and is_taken(arguments.dynamic):
+                if is_taken(arguments.dynamic):
+                    if not self._may_run_eagerly:
+                        raise regions.PythonOnlyError("No program takes text.")
                     return jax.tree.map(as_result, self._run_eagerly(args, kwargs))
                 variants = self._new_variants(key)
             if not variants and key in self._in_python:

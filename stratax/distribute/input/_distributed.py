@@ -10,6 +10,7 @@ from stratax.base import tracebacks
 from stratax.base.shown import shown
 from stratax.core import Stream, regions
 from stratax.data.iteration import ran_out, runs, stack_elements
+from stratax.distribute import input as distributed
 from stratax.distribute.input._elements import Convert, StepCursor
 from stratax.distribute.input._options import InputOptions
 from stratax.distribute.input._placing import OnHost
@@ -191,7 +192,11 @@ class DistributedIterator(Stream):
         except StopIteration:
             # Not StopIteration: streams say it with an error that compiled functions can pass on.
             raise ran_out(1, 0) from None
-        arrays = place([leaf[at] for leaf in steps.leaves], steps.kind)
+        leaves = [leaf[at] for leaf in steps.leaves]
+        try:
+            arrays = place(leaves, steps.kind)
+        except errors.BadTypeError:
+            arrays = distributed.place_numbers(place, leaves, steps.kind)
         return wrap_step(arrays, steps.treedef, steps.kind)
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:

@@ -8,6 +8,7 @@ import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from stratax.core.storage import check_fits, place, place_local
+from stratax.distribute import input as distributed
 from stratax.distribute.input._steps import StepKind, Steps, wrap_step
 from stratax.distribute.replicas import REPLICA_AXES, Share
 
@@ -73,22 +74,12 @@ class OnMesh(Placing):
         first = SingleDeviceSharding(mesh.devices.flat[0]) if is_one else whole
         self._is_of_jax = is_one and mesh.devices.flat[0] == jax.local_devices()[0]
         # A sharding is made once: JAX compares them by identity first.
-        self._bare: dict[StepKind, Sharding] = {
-            StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXES)),
-            StepKind.SOLO: whole,
-            StepKind.PLAIN: first,
-        }
-        spread = NamedSharding(mesh, PartitionSpec(None, REPLICA_AXES))
-        self._stacked: dict[StepKind, Sharding] = {
-            StepKind.SPREAD: spread,
-            StepKind.SOLO: whole,
-            StepKind.PLAIN: first,
-        }
+        others: dict[StepKind, Sharding] = {StepKind.SOLO: whole, StepKind.PLAIN: first}
+        self._bare = {StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXES)), **others}
+        self._stacked = {StepKind.SPREAD: NamedSharding(mesh, PartitionSpec(None, REPLICA_AXES)), **others}
 
     def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
-        shardings = self._stacked if is_stacked else self._bare
-        placed: list[Any] = place(arrays, shardings[kind])
-        return placed
+        return list(place(arrays, (self._stacked if is_stacked else self._bare)[kind]))
 
     def hand_over(self, arrays: list[Any], kind: StepKind) -> list[Any]:
         # Where a program computes that says nothing of its devices.
@@ -132,8 +123,7 @@ class OnDefaultDevice(Placing):
 
     def place(self, arrays: list[Any], kind: StepKind, *, is_stacked: bool) -> list[Any]:
         check_fits(arrays)
-        placed: list[Any] = jax.device_put(arrays)
-        return placed
+        return list(jax.device_put(arrays))
 
     def hand_over(self, arrays: list[Any], kind: StepKind) -> list[Any]:
         check_fits(arrays)
@@ -159,6 +149,8 @@ class OnHost(Placing):
 
 @functools.lru_cache(maxsize=256)
 def _describe(kind: StepKind, treedef: object, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
+    if any(dtype.hasobject for _, dtype in types):
+        distributed.refuse_text()
     # As it arrives on devices, which have no 64 bits unless JAX is told so.
     leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
     return wrap_step(leaves, treedef, kind)

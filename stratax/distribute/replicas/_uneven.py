@@ -13,6 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.base.shown import shown
+from stratax.core import known
 from stratax.core.storage import place
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.replicas._values import (
@@ -53,10 +54,8 @@ class UnevenPerReplica:
         return self._values
 
     def _describe(self) -> str:
-        """Return what the value is, in a few words."""
-        return (
-            f"a per-replica value with components of shapes {', '.join(str(v.shape) for v in self._values)}"
-        )
+        shapes = ", ".join(str(value.shape) for value in self._values)
+        return f"a per-replica value with components of shapes {shapes}"
 
     def __str__(self) -> str:
         return format_components(self._values, is_repr=False)
@@ -68,6 +67,8 @@ class UnevenPerReplica:
 def from_components(components: Sequence[Any], mesh: Mesh) -> Any:
     """Make a value of one array for each replica of this process: a `PerReplica` where they have one shape."""
     shapes = {np.shape(component) for component in components}
+    if len(shapes) == 1 and known.is_taken(list(components)):
+        return PerReplica(known.as_result(np.stack(components)))
     if len(shapes) == 1:
         return per_replica_from_components(components, mesh)
     if len({len(shape) for shape in shapes}) > 1 or len({_dtype(part) for part in components}) > 1:

@@ -1,8 +1,9 @@
 """Replicas that run one after another in Python: `tf.config.run_functions_eagerly` (distribute layer)."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.core import Function, storage
+from stratax.core import Function, functions, known, regions, storage
 from stratax.distribute import replicas
 from stratax.distribute.replicas import (
     PerReplica,
@@ -47,6 +48,31 @@ class InPython:
         self._membership = membership
         # What collectives were compiled to.
         self._exchanges: dict[Any, Any] = {}
+        # The functions that no program can be made of.
+        self._python_only: set[Any] = set()
+
+    def run_without_text(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function that no program takes as it is called: without text that it leaves alone, if it can be.
+
+        Args:
+            fn: The function.
+            args: Its arguments, of which some may be text.
+            kwargs: Those with names.
+        """
+        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
+        texts = {_hide(index): leaf for index, leaf in enumerate(leaves) if _is_text(leaf)}
+        others = [_hide(index) if _is_text(leaf) else leaf for index, leaf in enumerate(leaves)]
+        # What else is per replica says whether the batch is divided.
+        is_known = self._execution.num_replicas == 1 or any(map(is_per_replica, others))
+        if texts and is_known and fn not in self._python_only:
+            try:
+                result = self._execution.compiled_run(fn, *jax.tree.unflatten(treedef, others))
+            except Exception:  # Whatever it does with text: in Python it is done, or fails as it should.
+                pass
+            else:
+                return jax.tree.map(lambda leaf: texts[leaf] if type(leaf) is _HiddenText else leaf, result)
+        functions.note_python_only(fn, self._python_only, fn)
+        return self.run(fn, args, kwargs)
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run replicas one after another, uncompiled: `tf.config.run_functions_eagerly`."""
@@ -98,6 +124,30 @@ class InPython:
                 PerReplica(jnp.asarray(leaf), solo=True) if is_array(leaf) else leaf for leaf in outputs
             ]
         return jax.tree.unflatten(structure, outputs)
+
+
+def _is_text(leaf: object) -> bool:
+    return known.is_text(leaf.array if isinstance(leaf, PerReplica) else leaf)
+
+
+class _HiddenText:
+    """Stands for text among the arguments of a program, which may be handed on and not be used."""
+
+    # What arguments of a function are called where it is traced anew.
+    stratax_description = "text"
+
+    def _refuse(self, *others: object) -> NoReturn:
+        raise regions.PythonOnlyError("No program takes text.")
+
+    __repr__ = __str__ = __format__ = __bool__ = __eq__ = __array__ = _refuse  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+
+@functools.cache
+def _hide(index: int) -> _HiddenText:
+    """Return what stands for the text in a place, each time the same: programs know it by that."""
+    del index
+    return _HiddenText()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -142,7 +142,7 @@ class MeshExecution(OverMesh):
         try:
             return self._compiled_run(fn, args, kwargs)
         except regions.PythonOnlyError:
-            return self._in_python.run(fn, args, kwargs)
+            return self._in_python.run_without_text(fn, args, kwargs)
 
     @functools.cached_property
     def _in_python(self) -> "strategies.InPython":

@@ -218,7 +218,7 @@ class TestWindows:
 
 
 def test_what_is_traced_for_another_purpose_refuses_them():
-    with pytest.raises(regions.PythonOnlyError, match=r"element is a Dataset\. Flatten windows before"):
+    with pytest.raises(regions.PythonOnlyError, match=r"element is a Dataset\. Flatten windows:"):
         fold.jaxpr(windows())
 
 
