@@ -11,7 +11,8 @@ def install() -> None:
     """Give JAX' arrays, and what Keras has of them, the methods once the library is imported, by whom ever."""
     tell_tensors()
     # TensorFlow's programs say int64 and float64 everywhere: that devices have 32 bits stands in docs/compatibility.md.
-    warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)
+    # Of what a program asks JAX itself JAX goes on to warn.
+    warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning, module=r"(keras|stratax)\.")
     backend.after_import(
         "jax", lambda: importlib.import_module("stratax.tensorflow.ops.arrays.tensors").install()
     )

@@ -139,6 +139,11 @@ def array_function(
     return op(function)
 
 
+def as_floating(array: Any) -> Any:
+    """Return whole numbers and booleans as float32, as what is computed of them are fractions; others as they are."""
+    return array.astype("float32") if np.dtype(array.dtype).kind in "iub" else array
+
+
 def dtype_in(library: object, dtype: DTypeLike) -> Any:
     """Return what a dtype is called in a library: devices have none of 64 bits.
 

@@ -11,7 +11,12 @@ from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.data.elements import check_divisor
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import array_function, call_with_library, call_with_library_alike
+from stratax.tensorflow.ops.calls._computed import (
+    array_function,
+    as_floating,
+    call_with_library,
+    call_with_library_alike,
+)
 from stratax.tensorflow.ops.calls.dtypes import as_dtype
 from stratax.tensorflow.ops.calls.op import op
 
@@ -24,6 +29,7 @@ def _multiply_no_nan(xp: ModuleType, x: TensorLike, y: TensorLike) -> Any:
 
 
 def _reciprocal_no_nan(xp: ModuleType, x: Array) -> Any:
+    x = as_floating(x)
     is_zero = x == 0
     return xp.where(is_zero, xp.zeros_like(x), 1 / xp.where(is_zero, xp.ones_like(x), x)).astype(x.dtype)
 
@@ -56,7 +62,7 @@ def _angle(xp: ModuleType, x: Array) -> Any:
     if np.dtype(x.dtype).kind == "c":
         return xp.angle(x)
     # A negative number lies at half a turn, and so TensorFlow says of real ones.
-    return xp.where(x < 0, np.float32(np.pi), np.float32(0)).astype(x.dtype)
+    return xp.where(x < 0, np.float32(np.pi), np.float32(0)).astype(as_floating(x).dtype)
 
 
 multiply_no_nan = array_function("math.multiply_no_nan", "x y", _multiply_no_nan, "x * y, and 0 where y is 0")
@@ -136,7 +142,7 @@ def add_n(inputs: TensorLike) -> Any:
     """Return the sum of arrays of one shape and dtype, as `tf.add_n`.
 
     Args:
-        inputs: A list of arrays, or one array.
+        inputs: A list of arrays, or one array, whose rows are added.
 
     Returns:
         Their sum; on the host if all are.
@@ -144,7 +150,9 @@ def add_n(inputs: TensorLike) -> Any:
     Raises:
         BadArgumentError: If there are none, or their shapes differ.
     """
-    arrays = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    if not isinstance(inputs, list | tuple):
+        return call_with_library(lambda xp, rows: xp.sum(rows, 0, dtype=rows.dtype), inputs)
+    arrays = list(inputs)
     if not arrays:
         raise BadArgumentError("tf.add_n needs at least one tensor. Received: inputs=[].")
     shapes = {tuple(np.shape(array)) for array in arrays}
@@ -216,6 +224,7 @@ def l2_normalize(x: TensorLike, axis: Axis = None, epsilon: float = 1e-12) -> An
     from stratax.tensorflow.ops.math.reductions import axes_of
 
     def normalize(xp: ModuleType, x: Array) -> Any:
+        x = as_floating(x)
         squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=True)
         # The limit is one of the sum of squares, as in TensorFlow, and not of the norm.
         scale = 1 / xp.sqrt(xp.maximum(squares, squares.dtype.type(epsilon)))

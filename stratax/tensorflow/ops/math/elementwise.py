@@ -30,6 +30,13 @@ _UNDEFINED = {
     "log1p", "mod", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan",
 }  # fmt: skip
 
+# What gives whole numbers, or truth, of whole numbers.
+_OF_WHOLE = {
+    "ceil", "floor", "is_finite", "is_inf", "is_nan", "logical_not", "negative", "reciprocal", "rint", "round", "sign",
+    "square",
+}  # fmt: skip
+_SMALL = {np.dtype(np.int8), np.dtype(np.uint8), np.dtype(bool)}
+
 
 def _silent(name: str, numpy_function: Callable[..., Any]) -> Callable[..., Any]:
     return np.errstate(all="ignore")(numpy_function) if name in _UNDEFINED else numpy_function
@@ -44,9 +51,13 @@ def _unary(
 ) -> Any:
     numpy_function = _silent(name, numpy_function)
     device_function = getattr(ops, keras_name or name)
+    gives_fractions = name not in _OF_WHOLE
 
     def function(x: TensorLike) -> Any:
         if is_on_host(x):
+            # NumPy's fractions of 8 bits have 16, and only three digits.
+            if gives_fractions and isinstance(x, np.ndarray | np.generic) and x.dtype in _SMALL:
+                x = x.astype(np.float32)
             return numpy_function(x)
         return device_function(x) if note is None else note(device_function(x), x, name)
 
@@ -228,7 +239,8 @@ def _rsqrt(x: TensorLike) -> Any:
 
 
 def _sigmoid(x: Array) -> Any:
-    return np.reciprocal(1 + np.exp(-x))
+    # The negative of a number without a sign is none.
+    return np.reciprocal(1 + np.exp(x * -1.0))
 
 
 abs = _absolute("abs", "Absolute values")

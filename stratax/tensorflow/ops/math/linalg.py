@@ -12,7 +12,7 @@ import numpy as np
 from stratax.base.shown import shown
 from stratax.base.typing import Array, Axis, DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tensorflow.ops.calls._computed import call_with_library, whole_number
+from stratax.tensorflow.ops.calls._computed import as_floating, call_with_library, whole_number
 from stratax.tensorflow.ops.calls._host import host_array, is_made_on_host, is_numpy
 from stratax.tensorflow.ops.calls._keras_ops import ops
 from stratax.tensorflow.ops.calls.creation import on_device
@@ -216,6 +216,7 @@ _MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
 
 def _norm(library: ModuleType, array: Array, ord: Any, axes: Axis, keepdims: bool) -> Any:
+    array = as_floating(array)
     sizes = library.abs(array)
     if ord in ("euclidean", "fro") or (ord == 2 and not isinstance(axes, tuple)):
         # Of complex numbers TensorFlow's is complex.
@@ -298,4 +299,5 @@ def clip_by_global_norm(
 
 def _scale(array: Array, scale: TensorLike) -> Any:
     # The norm may have a wider dtype; the arrays keep theirs.
+    array = as_floating(array)
     return array * ops.cast(scale, array.dtype)

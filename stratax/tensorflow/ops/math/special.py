@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stratax.base.typing import Array, TensorLike
-from stratax.tensorflow.ops.calls._computed import array_function, call_with_library_alike
+from stratax.tensorflow.ops.calls._computed import array_function, as_floating, call_with_library_alike
 from stratax.tensorflow.ops.calls.op import op
 
 _HALF = ("float16", "bfloat16")
@@ -43,6 +43,8 @@ def _special(
         # A path is imported at the first call: SciPy's functions take long to import.
         of = host if library is np else device
         function = library_function(of) if isinstance(of, str) else of
+        # TensorFlow refuses whole numbers.
+        arrays = tuple(map(as_floating, arrays))
         # SciPy computes in 64 bits, what it gives has the operands' dtype again.
         dtype = library.result_type(*arrays)
         # Not all of these functions are there for 16 bits.

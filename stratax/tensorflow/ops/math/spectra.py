@@ -14,7 +14,7 @@ from stratax.base.indices import is_known
 from stratax.base.shown import shown
 from stratax.base.typing import Array, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.tensorflow.ops.calls._computed import call_with_library, call_with_library_alike
+from stratax.tensorflow.ops.calls._computed import as_floating, call_with_library, call_with_library_alike
 from stratax.tensorflow.ops.calls.op import op
 from stratax.tensorflow.ops.math.matrices import check_matrices
 
@@ -106,6 +106,7 @@ def _lower(library: ModuleType, matrix: Array) -> Any:
 
 
 def _eigh(library: ModuleType, matrix: Array) -> tuple[Any, Any]:
+    matrix = as_floating(matrix)
     values, vectors = library.linalg.eigh(_lower(library, matrix))
     # Of complex matrices TensorFlow's values are complex.
     return values.astype(matrix.dtype), vectors
@@ -125,7 +126,9 @@ eigh = _values(
 eigvalsh = _values(
     "eigvalsh",
     "eigenvalues of self-adjoint matrices in ascending order",
-    lambda library, matrix: library.linalg.eigvalsh(_lower(library, matrix)).astype(matrix.dtype),
+    lambda library, matrix: library.linalg.eigvalsh(_lower(library, as_floating(matrix))).astype(
+        as_floating(matrix).dtype
+    ),
 )
 
 
@@ -182,6 +185,7 @@ def eigh_tridiagonal(
 def _matrix_function(name: str, what: str) -> Callable[..., Any]:
     def compute(library: Any, matrix: Any) -> Any:
         check_matrices(matrix, is_square=True)
+        matrix = as_floating(matrix)
         if 0 in matrix.shape:
             return matrix
         result = (_on_host if library is np else _on_device)(name, matrix)
