@@ -29,6 +29,8 @@ from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.data.position import Cursor
 from stratax.errors import BadTypeError, DataError
 
+_MOST_LOOKED_AT = 32
+
 
 class RaggedBatch(OneByOne):
     """`size` elements, in which components of different sizes become RaggedTensors.
@@ -47,6 +49,7 @@ class RaggedBatch(OneByOne):
     def __init__(self, child: Node, size: int, splits_dtype: np.dtype, *, drop_remainder: bool) -> None:
         super().__init__(child, size, drop_remainder=drop_remainder)
         self._splits_dtype = splits_dtype
+        self._has_looked = child.has_known_spec
 
     @property
     def spec(self) -> Any:
@@ -56,7 +59,22 @@ class RaggedBatch(OneByOne):
 
     def _specs(self) -> list[Any]:
         """Return the specs of the components, as ragged ones of those whose sizes differ."""
+        if not self._has_looked:
+            self._has_looked = True
+            self._look()
         return [self._make_ragged_spec(spec) for spec in flatten(self.child.spec)[0]]
+
+    def _look(self) -> None:
+        """Have the child see elements for two batches: its spec is what those have in common that it has seen."""
+        run = PlanRun()
+        try:
+            cursor = self.child.open(run)
+            for _ in range(min(2 * self.size, _MOST_LOOKED_AT)):
+                cursor.read(1)
+        except Exception:  # At the end, or of an element that fails: whoever reads it is told.
+            return
+        finally:
+            run.close()
 
     def _make_ragged_spec(self, spec: Any) -> Any:
         if isinstance(spec, CompositeSpec | DatasetSpec):
