@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from stratax.base.typing import DTypeLike, TensorLike
+from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
 from stratax.tensorflow.keras2 import _lists
 
@@ -43,6 +44,11 @@ def _with_fractions(original: Callable[..., None]) -> Callable[..., None]:
 def _of_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def __call__(self: Any, y_true: TensorLike, y_pred: TensorLike, sample_weight: Any = None) -> Any:
+        if y_true is None:
+            raise BadArgumentError(
+                f"Target data is missing. The loss {self.name!r} compares what a model gives with labels. Received: "
+                "y=None. Pass y, or a dataset of pairs (x, y)."
+            )
         return original(
             self, _lists.as_tensor(y_true), _lists.as_tensor(y_pred), _lists.as_tensor(sample_weight)
         )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
+from stratax.errors import BadArgumentError
 
 X = np.arange(20, dtype=np.float32).reshape(10, 2) / 10
 Y = np.arange(10, dtype=np.float32).reshape(10, 1) / 5
@@ -83,3 +84,10 @@ def test_metrics_in_one_list_are_those_of_each_output_and_may_be_the_third_argum
     assert names["two_mine"] == pytest.approx(0.5)
     model.compile("sgd", loss="mse", loss_weights={"two": 0.5})
     assert model.evaluate(X, [Y, Y + 1], verbose=0)[0] == pytest.approx(1.33 + 0.33 / 2)
+
+
+def test_a_fit_without_labels_says_so():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(BadArgumentError, match="Target data is missing.*Pass y"):
+        model.fit(np.ones((4, 2), "float32"), verbose=0)
