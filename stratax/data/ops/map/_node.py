@@ -135,12 +135,14 @@ class Map(Drawing):
         return specs
 
     def _specs_of_first(self, row: Row) -> list[Any]:
-        """Return specs of the result for an element, and for a shorter one (the last batch) where there may be one."""
+        """Return specs of the result for an element, and for ones of other sizes where there may be such."""
         specs = [self._mapper.spec_for(row)]
-        shorter = _shorten(row, self.child.spec)
-        if shorter is not None:
-            with contextlib.suppress(Exception):
-                specs.append(self._mapper.spec_for(shorter))
+        # The last batch has another size; of images every size may be another one.
+        for axes in (1, None):
+            resized = _resize(row, self.child.spec, axes)
+            if resized is not None:
+                with contextlib.suppress(Exception):
+                    specs.append(self._mapper.spec_for(resized))
         return specs
 
     def gather(self, indices: np.ndarray, passes: Passes, run: PlanRun) -> Block:
@@ -259,17 +261,33 @@ def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]
     ]
 
 
-def _shorten(row: Row, spec: PyTree) -> Row | None:
-    """Return an element of size 1 along the first open axes; None if there is none, or it is that already."""
-    shorter = [
-        leaf[:1] if _is_open(leaf, known) else leaf for leaf, known in zip(row, flatten(spec)[0], strict=True)
-    ]
-    return shorter if any(a is not b for a, b in zip(shorter, row, strict=True)) else None
+def _resize(row: Row, spec: PyTree, axes: int | None) -> Row | None:
+    """Return an element with size 1 along open axes, or 2 where it is 1 already; None if there is none.
+
+    Args:
+        row: The element.
+        spec: What is known of it.
+        axes: How many axes of each component; None for all, if any has several.
+    """
+    known = flatten(spec)[0]
+    found = [_find_open(leaf, each) for leaf, each in zip(row, known, strict=True)]
+    if not any(found) or (axes is None and max(map(len, found)) < 2):
+        return None
+    return [_with_other_sizes(leaf, each[:axes]) for leaf, each in zip(row, found, strict=True)]
 
 
-def _is_open(leaf: Any, spec: Any) -> bool:
-    is_array = isinstance(leaf, np.ndarray) and isinstance(spec, TensorSpec)
-    return is_array and leaf.ndim > 0 and len(leaf) > 1 and (spec.shape is None or spec.shape[0] is None)
+def _find_open(leaf: Any, spec: Any) -> list[int]:
+    """Return the axes of an array whose sizes may be others."""
+    if not isinstance(leaf, np.ndarray) or not isinstance(spec, TensorSpec):
+        return []
+    sizes = (None,) * min(leaf.ndim, 1) if spec.shape is None else spec.shape
+    return [axis for axis, size in enumerate(sizes) if size is None and leaf.shape[axis]]
+
+
+def _with_other_sizes(leaf: Any, axes: Sequence[int]) -> Any:
+    for axis in axes:
+        leaf = np.take(leaf, [0], axis) if leaf.shape[axis] > 1 else np.repeat(leaf, 2, axis)
+    return leaf
 
 
 def _placeholder(spec: PyTree) -> Row:

@@ -542,3 +542,33 @@ def test_the_spec_over_batches_of_a_stream_leaves_room_for_a_short_last_one():
         TensorSpec((), "int64"),
         TensorSpec((None,), "float64"),
     )
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: x * 2, (None,)),
+        (lambda x: x.astype("float32")[:, None] * np.ones(3, "float32"), (None, 3)),
+        (lambda x: np.sum(x), ()),
+        (lambda x: np.ones(5), (5,)),
+    ],
+)
+def test_sizes_that_the_source_leaves_open_are_open_behind_it(function, shape):
+    # The answers of TensorFlow 2.21, though the first element has a size.
+    for first in ([1], [1, 2]):
+        lists = [first, [1, 2, 3]]
+        rows = Dataset.from_generator(
+            lambda lists=lists: iter(lists), output_signature=TensorSpec([None], np.int32)
+        )
+        assert rows.map(function).element_spec.shape == shape
+        assert rows.filter(lambda x: len(x) > 0).map(function).element_spec.shape == shape
+
+
+def test_each_open_size_of_an_image_is_open_behind_it():
+    images = Dataset.from_generator(
+        lambda: iter([np.zeros((4, 6, 3), np.float32)]),
+        output_signature=TensorSpec([None, None, 3], np.float32),
+    )
+    assert images.map(lambda x: x / 255).element_spec.shape == (None, None, 3)
+    assert images.map(lambda x: x[:2, :2]).element_spec.shape[2] == 3
+    assert images.map(lambda x: np.mean(x, (0, 1))).element_spec.shape == (3,)
