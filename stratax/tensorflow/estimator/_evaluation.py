@@ -68,8 +68,8 @@ def _check_names(metrics: Mapping[str, Any]) -> None:
     for name in (LOSS_METRIC, GLOBAL_STEP):
         if name in metrics:
             raise errors.BadArgumentError(
-                f"Metric with name {name!r} is not allowed, as it is the Estimator's own. Received: eval_metric_ops "
-                f"with {shown(list(metrics))}. Give it another name."
+                f"Metric with name {shown(name)} is not allowed, as it is the Estimator's own. Received: "
+                f"eval_metric_ops with {shown(list(metrics))}. Give it another name."
             )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from stratax.base.shown import shown
 from stratax.base.typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
 from stratax.seams import keras2 as seam
@@ -46,8 +47,8 @@ def _of_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Any, y_true: TensorLike, y_pred: TensorLike, sample_weight: Any = None) -> Any:
         if y_true is None:
             raise BadArgumentError(
-                f"Target data is missing. The loss {self.name!r} compares what a model gives with labels. Received: "
-                "y=None. Pass y, or a dataset of pairs (x, y)."
+                f"Target data is missing. The loss {shown(self.name)} compares what a model gives with labels. "
+                "Received: y=None. Pass y, or a dataset of pairs (x, y)."
             )
         return original(
             self, _lists.as_tensor(y_true), _lists.as_tensor(y_pred), _lists.as_tensor(sample_weight)
