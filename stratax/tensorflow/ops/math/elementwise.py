@@ -35,7 +35,8 @@ _OF_WHOLE = {
     "ceil", "floor", "is_finite", "is_inf", "is_nan", "logical_not", "negative", "reciprocal", "rint", "round", "sign",
     "square",
 }  # fmt: skip
-_SMALL = {np.dtype(np.int8), np.dtype(np.uint8), np.dtype(bool)}
+# Of NumPy's fractions of 8 bits, which have three digits; and what has no sign, whose negative is none.
+_UNLIKE_FRACTIONS = {np.dtype(each) for each in (bool, np.int8, np.uint8, np.uint16, np.uint32, np.uint64)}
 
 
 def _silent(name: str, numpy_function: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,8 +56,7 @@ def _unary(
 
     def function(x: TensorLike) -> Any:
         if is_on_host(x):
-            # NumPy's fractions of 8 bits have 16, and only three digits.
-            if gives_fractions and isinstance(x, np.ndarray | np.generic) and x.dtype in _SMALL:
+            if gives_fractions and isinstance(x, np.ndarray | np.generic) and x.dtype in _UNLIKE_FRACTIONS:
                 x = x.astype(np.float32)
             return numpy_function(x)
         return device_function(x) if note is None else note(device_function(x), x, name)
@@ -239,8 +239,7 @@ def _rsqrt(x: TensorLike) -> Any:
 
 
 def _sigmoid(x: Array) -> Any:
-    # The negative of a number without a sign is none.
-    return np.reciprocal(1 + np.exp(x * -1.0))
+    return np.reciprocal(1 + np.exp(-x))
 
 
 abs = _absolute("abs", "Absolute values")
