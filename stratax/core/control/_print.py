@@ -79,6 +79,8 @@ def print(
     if is_compiled:
         # Where functions of `tf` know a value while they are traced, they give NumPy's arrays.
         leaves = [_mark_computed(leaf) for leaf in leaves]
+        # What stands for something else, and can't be printed, says so now and not when the program runs.
+        list(map(str, (leaf for leaf in leaves if hasattr(type(leaf), "stratax_description"))))
     for position in traced:
         leaves[position] = None
     write = Printing(send, leaves, traced, treedef, count, sep, end, is_anywhere=_is_anywhere(output_stream))

@@ -168,7 +168,7 @@ class Function(_signature.Alias):
                 # reading a file of that name, is done anew in each call.
                 if is_taken(arguments.dynamic):
                     if not self._may_run_eagerly:
-                        raise regions.PythonOnlyError("No program takes text.")
+                        raise regions.PythonOnlyError("No program takes text: make it numbers before.")
                     return jax.tree.map(as_result, self._run_eagerly(args, kwargs))
                 variants = self._new_variants(key)
             if not variants and key in self._in_python:

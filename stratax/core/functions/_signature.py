@@ -243,7 +243,7 @@ def describe(leaf: object) -> str:
     if isinstance(leaf, _ARRAYS):
         weak = "weakly typed " if getattr(leaf, "weak_type", False) else ""
         return f"{weak}{plain_dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"
-    return getattr(leaf, "stratax_description", None) or repr(leaf)
+    return getattr(type(leaf), "stratax_description", None) or repr(leaf)
 
 
 def plain_dtype(dtype: Any) -> Any:

@@ -48,7 +48,7 @@ class InPython:
         self._membership = membership
         # What collectives were compiled to.
         self._exchanges: dict[Any, Any] = {}
-        # The functions that no program can be made of.
+        # The code of functions that no program can be made of: a function of its own for each step has the same.
         self._python_only: set[Any] = set()
 
     def run_without_text(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -64,14 +64,23 @@ class InPython:
         others = [_hide(index) if _is_text(leaf) else leaf for index, leaf in enumerate(leaves)]
         # What else is per replica says whether the batch is divided.
         is_known = self._execution.num_replicas == 1 or any(map(is_per_replica, others))
-        if texts and is_known and fn not in self._python_only:
+        if texts and is_known and _code_of(fn) not in self._python_only:
+            given = jax.tree.unflatten(treedef, others)
             try:
-                result = self._execution.compiled_run(fn, *jax.tree.unflatten(treedef, others))
+                # Traced alone: what fails while it runs is no matter of text, and is not to run again.
+                self._execution.compiled_run.prepared(fn, *given)
             except Exception:  # Whatever it does with text: in Python it is done, or fails as it should.
                 pass
             else:
+                result = self._execution.compiled_run(fn, *given)
                 return jax.tree.map(lambda leaf: texts[leaf] if type(leaf) is _HiddenText else leaf, result)
-        functions.note_python_only(fn, self._python_only, fn)
+        if isinstance(self._membership, InStep):
+            raise errors.StrategyError(
+                "Replicas of several workers run as one program, which takes no text and no datasets out of a dataset. "
+                f"Received: {shown(fn)}, which uses such. Turn text into numbers in a `map` before the strategy "
+                "divides the dataset, and flatten windows."
+            )
+        functions.note_python_only(fn, self._python_only, _code_of(fn))
         return self.run(fn, args, kwargs)
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -124,6 +133,13 @@ class InPython:
                 PerReplica(jnp.asarray(leaf), solo=True) if is_array(leaf) else leaf for leaf in outputs
             ]
         return jax.tree.unflatten(structure, outputs)
+
+
+def _code_of(fn: Any) -> Any:
+    """Return what a function is known by, without what it holds on to."""
+    plain = getattr(fn, "python_function", getattr(fn, "func", fn))
+    plain = getattr(plain, "__func__", plain)
+    return getattr(plain, "__code__", type(plain))
 
 
 def _is_text(leaf: object) -> bool:

@@ -29,7 +29,8 @@ from stratax.data.plan import Node, Passes, PlanRun, as_count
 from stratax.data.position import Cursor
 from stratax.errors import BadTypeError, DataError
 
-_MOST_LOOKED_AT = 32
+# Few, as each is computed for its shape alone.
+_NUM_LOOKED_AT = 4
 
 
 class RaggedBatch(OneByOne):
@@ -54,22 +55,22 @@ class RaggedBatch(OneByOne):
     @property
     def spec(self) -> Any:
         """The child's with a leading axis; components whose sizes differ are ragged."""
+        if not self._has_looked:
+            self._has_looked = True
+            self._look()
         structure = flatten(self.child.spec)[1]
         return unflatten(structure, [spec.batched(self._static_size) for spec in self._specs()])
 
     def _specs(self) -> list[Any]:
         """Return the specs of the components, as ragged ones of those whose sizes differ."""
-        if not self._has_looked:
-            self._has_looked = True
-            self._look()
         return [self._make_ragged_spec(spec) for spec in flatten(self.child.spec)[0]]
 
     def _look(self) -> None:
-        """Have the child see elements for two batches: its spec is what those have in common that it has seen."""
+        """Have the child see a few elements: its spec is what those have in common that it has seen."""
         run = PlanRun()
         try:
             cursor = self.child.open(run)
-            for _ in range(min(2 * self.size, _MOST_LOOKED_AT)):
+            for _ in range(_NUM_LOOKED_AT):
                 cursor.read(1)
         except Exception:  # At the end, or of an element that fails: whoever reads it is told.
             return
