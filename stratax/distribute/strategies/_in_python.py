@@ -74,12 +74,6 @@ class InPython:
             else:
                 result = self._execution.compiled_run(fn, *given)
                 return jax.tree.map(lambda leaf: texts[leaf] if type(leaf) is _HiddenText else leaf, result)
-        if isinstance(self._membership, InStep):
-            raise errors.StrategyError(
-                "Replicas of several workers run as one program, which takes no text and no datasets out of a dataset. "
-                f"Received: {shown(fn)}, which uses such. Turn text into numbers in a `map` before the strategy "
-                "divides the dataset, and flatten windows."
-            )
         functions.note_python_only(fn, self._python_only, _code_of(fn))
         return self.run(fn, args, kwargs)
 
@@ -93,8 +87,9 @@ class InPython:
         if isinstance(self._membership, InStep):
             raise errors.StrategyError(
                 "Replicas of several workers don't run in Python: a worker that stops at a breakpoint would let the "
-                "others wait until they give up. Expected: one worker, or tf.config.run_functions_eagerly(False). "
-                f"Received: {shown(self._strategy)}."
+                "others wait until they give up. Expected: one worker, or tf.config.run_functions_eagerly(False) and "
+                "steps that use neither text nor datasets out of a dataset, which a `map` makes numbers of. "
+                f"Received: {shown(fn)} of {shown(self._strategy)}."
             )
         num_replicas = 1 if is_alone else self._execution.num_replicas
         mesh = mesh_of(find_first_devices(self._execution.mesh)[:num_replicas])

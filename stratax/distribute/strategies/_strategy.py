@@ -14,7 +14,7 @@ from stratax.base.recording import NOT_RECORDED, RECORDER, recordable
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
-from stratax.core import regions
+from stratax.core import known, regions
 from stratax.core.state import IndexedSlices
 from stratax.data.foreign import adopt
 from stratax.distribute.collectives import CrossDeviceOps
@@ -239,7 +239,7 @@ class Strategy:
 
     def _check_components(self, leaf: PerReplica) -> None:
         expected = self._execution.num_replicas
-        if leaf.num_components != expected:
+        if leaf.num_components != expected and not known.is_text(leaf.array):  # Text is each worker's own.
             raise errors.BadArgumentError(
                 f"A per-replica argument has the wrong number of components. Expected: {expected}, one for each "
                 f"replica of {shown(self)}. Received: {leaf.num_components} components of shape {leaf.shape}. Make "

@@ -6,6 +6,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
+from tests.cluster.processes import run_tasks
 
 WARNING = "takes datasets or text out of a dataset"
 
@@ -110,3 +111,29 @@ class TestUsed:
         (batch, _) = batches(strategy)
         with pytest.raises(errors.StrataxError, match="text|string"):
             strategy.run(lambda batch: tf.math.sin(batch["name"]), args=(batch,))
+
+
+PROGRAM = """
+import stratax.tf as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+named = tf.data.Dataset.from_tensor_slices({"name": ["a", "bc", "def", "g"], "x": [1.0, 2.0, 3.0, 4.0]}).batch(2)
+totals, names = [], []
+for batch in strategy.experimental_distribute_dataset(named):
+    total, name = strategy.run(lambda batch: (tf.reduce_sum(batch["x"]), batch["name"]), args=(batch,))
+    totals.append(float(strategy.reduce("SUM", total, axis=None)))
+    names += [each.numpy().tolist()[0].decode() for each in strategy.experimental_local_results(name)]
+try:
+    strategy.run(lambda batch: tf.strings.length(batch["name"]), args=(batch,))
+except Exception as error:
+    report(refused=str(error))
+report(totals=totals, names=names)
+"""
+
+
+@pytest.mark.processes
+def test_each_of_several_workers_has_its_own_part():
+    first, second = run_tasks(2, PROGRAM)
+    assert [first.code, second.code] == [0, 0], first.err + second.err
+    assert first.report["totals"] == second.report["totals"] == [3.0, 7.0]
+    assert (first.report["names"], second.report["names"]) == (["a", "def"], ["bc", "g"])
+    assert "steps that use neither text" in first.report["refused"]
