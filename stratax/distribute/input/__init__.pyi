@@ -19,5 +19,6 @@ from ._sources import SharedGlobalBatches as SharedGlobalBatches
 from ._sources import Source as Source
 from ._sources import WholeBatches as WholeBatches
 from ._steps import Padded as Padded
+from ._text import is_text as is_text
 from ._text import place_numbers as place_numbers
 from ._text import refuse_text as refuse_text

@@ -5,6 +5,12 @@ from typing import Any, NoReturn
 
 from stratax.core import known, regions
 from stratax.distribute.input._steps import StepKind
+from stratax.distribute.replicas import PerReplica
+
+
+def is_text(leaf: object) -> bool:
+    """Return whether a value, or a component of each replica's, is text."""
+    return known.is_text(leaf.array if isinstance(leaf, PerReplica) else leaf)
 
 
 def place_numbers(

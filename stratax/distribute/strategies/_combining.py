@@ -10,6 +10,7 @@ from stratax import errors
 from stratax.base.shown import shown
 from stratax.base.typing import PyTree
 from stratax.core import Function, regions
+from stratax.distribute import input as distributed
 from stratax.distribute import strategies
 from stratax.distribute.replicas import (
     PerReplica,
@@ -63,6 +64,11 @@ class Combiner:
         check_none(leaves, "strategy.gather in a compiled function")
         for leaf in leaves:
             check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+        if any(map(distributed.is_text, leaves)):
+            raise errors.BadTypeError(
+                f"strategy.gather takes numbers, as in TensorFlow. Received: text in {shown(value)}. Look at it with "
+                "strategy.experimental_local_results(value)."
+            )
         # Other processes' shards can be read in a program only.
         if isinstance(self._membership, InStep) and not in_program:
             return self._compiled_gather(value, axis)

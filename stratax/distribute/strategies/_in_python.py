@@ -12,7 +12,8 @@ import numpy as np
 
 from stratax import errors
 from stratax.base.shown import shown
-from stratax.core import Function, functions, known, regions, storage
+from stratax.core import Function, functions, regions, storage
+from stratax.distribute import input as distributed
 from stratax.distribute import replicas
 from stratax.distribute.replicas import (
     PerReplica,
@@ -60,8 +61,8 @@ class InPython:
             kwargs: Those with names.
         """
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
-        texts = {_hide(index): leaf for index, leaf in enumerate(leaves) if _is_text(leaf)}
-        others = [_hide(index) if _is_text(leaf) else leaf for index, leaf in enumerate(leaves)]
+        texts = {_hide(index): leaf for index, leaf in enumerate(leaves) if distributed.is_text(leaf)}
+        others = [_hide(index) if distributed.is_text(leaf) else leaf for index, leaf in enumerate(leaves)]
         # What else is per replica says whether the batch is divided.
         is_known = self._execution.num_replicas == 1 or any(map(is_per_replica, others))
         if texts and is_known and _code_of(fn) not in self._python_only:
@@ -135,10 +136,6 @@ def _code_of(fn: Any) -> Any:
     plain = getattr(fn, "python_function", getattr(fn, "func", fn))
     plain = getattr(plain, "__func__", plain)
     return getattr(plain, "__code__", type(plain))
-
-
-def _is_text(leaf: object) -> bool:
-    return known.is_text(leaf.array if isinstance(leaf, PerReplica) else leaf)
 
 
 class _HiddenText:

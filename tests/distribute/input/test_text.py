@@ -34,6 +34,10 @@ def test_each_replica_has_its_part_on_the_host():
     assert found == [[[b"a"], [b"bc"]], [[b"def"], [b"g"]]]
     given = strategy.experimental_distribute_values_from_function(lambda context: tf.constant(["a", "b"]))
     assert components(strategy, given) == [[b"a", b"b"]] * 2
+    with pytest.raises(TypeError, match="(?s)gather takes numbers.*experimental_local_results"):
+        strategy.gather(given, axis=0)
+    with pytest.raises(errors.StrataxError, match="make it numbers before"):
+        strategy.reduce("SUM", given, axis=None)
 
 
 @pytest.mark.filterwarnings("error")
